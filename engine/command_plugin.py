@@ -1,0 +1,22 @@
+"""A stand-in for the vendor's `command` plugin, used only where that cannot be had."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if __package__ in (None, ""):  # started as a file by the engine
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from engine.command.provider import CommandProvider, provider_grpc
+from engine.serve import serve
+
+
+def main() -> None:
+    """Serve the engine whose address is the last argument."""
+    given = CommandProvider(sys.argv[-1] if len(sys.argv) > 1 else "")
+    serve(lambda server: provider_grpc.add_ResourceProviderServicer_to_server(given, server), given.cancel)
+
+
+if __name__ == "__main__":
+    main()
