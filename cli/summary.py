@@ -1,0 +1,120 @@
+"""What is told after `up` and `destroy`: one object for programs, one page for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+_COLOURS = {"passed": "green", "rehearsed": "cyan", "failed": "red", "could_not_run": "yellow", "no_expectation": "yellow"}
+_MEANS = {
+    "passed": "every check measured a pass",
+    "rehearsed": "on CPU: proves the plumbing only, says nothing of any GPU",
+    "failed": "a check measured something wrong",
+    "could_not_run": "not proved: at least one check did not measure",
+    "no_expectation": "measured, but no floor is known for this exact GPU",
+}
+_WORST_FIRST = ("failed", "could_not_run", "no_expectation", "rehearsed", "passed")
+
+
+def from_outputs(outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the object of `--json` from the stack's outputs."""
+    disks = outputs.get("disks", {})
+    return {
+        "experiment": outputs.get("experiment"),
+        "verdict": outputs.get("verdict"),
+        "checks": [_check(check) for check in outputs.get("checks", [])],
+        "prices": outputs.get("prices"),
+        "disks": disks,
+        "survivors": survivors(disks, outputs.get("prices") or {}),
+        "connect": outputs.get("connect"),
+    }
+
+
+def from_results(experiment: str, results: Path, failures: Mapping[str, str]) -> dict[str, Any]:
+    """Return the object of `--json` after a failed `up`, from what the checks left in the folder `results`."""
+    found = [_read(path) for path in sorted(results.glob("*.json"))] if results.is_dir() else []
+    verdicts = [result.get("verdict", "could_not_run") for result in found] or ["could_not_run"]
+    return {
+        "experiment": experiment,
+        "verdict": min(verdicts, key=_WORST_FIRST.index),
+        "checks": [_check(check) for result in found for check in result.get("checks", [])],
+        "prices": None,
+        "disks": {},
+        "survivors": [],
+        "connect": None,
+        "failures": dict(failures),
+    }
+
+
+def survivors(disks: Mapping[str, Any], prices: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what lives on after destroy: each disk with its price per month."""
+    month = prices.get("disk_gib_month", "0")
+    from decimal import Decimal
+
+    return [
+        {
+            "name": name,
+            "where": disk["path"],
+            "size_gib": disk["size_gib"],
+            "per_month": str(Decimal(str(disk["size_gib"])) * Decimal(month)),
+        }
+        for name, disk in sorted(disks.items())
+    ]
+
+
+def show(summary: Mapping[str, Any], console: Console) -> None:
+    """Print the page after a successful `up`."""
+    verdict = str(summary["verdict"])
+    console.print(f"\n[bold {_COLOURS.get(verdict, 'yellow')}]{verdict}[/]  {_MEANS.get(verdict, '')}\n")
+    console.print(_checks(summary["checks"]))
+    _show_prices(summary, console)
+    console.print(f"Get in         {summary['connect']}", highlight=False, markup=False, soft_wrap=True)
+    show_survivors(summary, console)
+
+
+def show_survivors(summary: Mapping[str, Any], console: Console) -> None:
+    """Print what outlives the instance, with its price."""
+    currency = (summary.get("prices") or {}).get("currency", "")
+    for disk in summary["survivors"]:
+        console.print(
+            f"Outlives it    disk {disk['name']}, {disk['size_gib']} GiB, {disk['per_month']} {currency} a month, {disk['where']}",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def _show_prices(summary: Mapping[str, Any], console: Console) -> None:
+    for line in summary["prices"]["lines"]:
+        console.print(f"{line['label']:<14} {line['text']}", highlight=False, markup=False)
+
+
+def _checks(checks: list[dict[str, Any]]) -> Table:
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    for title in ("check", "verdict", "figure", "floor"):
+        table.add_column(title, overflow="fold")
+    for check in checks:
+        colour = _COLOURS.get(check["verdict"], "yellow")
+        table.add_row(check["name"], f"[{colour}]{check['verdict']}[/]", _figures(check["figures"]), _figures(check["floor"]))
+    return table
+
+
+def _figures(figures: Mapping[str, Any] | None) -> str:
+    return ", ".join(f"{name} {value}" for name, value in (figures or {}).items() if not isinstance(value, (dict, list))) or "–"
+
+
+def _check(check: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: check.get(name) for name in ("name", "verdict", "figures", "floor", "reason")}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {"verdict": "could_not_run", "checks": []}
+    return found if isinstance(found, dict) else {"verdict": "could_not_run", "checks": []}

@@ -1,0 +1,1 @@
+"""The Pulumi side of Burnin: config in, resources out."""

@@ -1,0 +1,152 @@
+"""The local platform: this machine. Folders are disks, a supervised process group is the instance."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pulumi
+from pulumi_command import local
+
+from components.config import Disk, Experiment
+from components.platforms.base import InstanceArgs, Machine, Made, ProofArgs
+from components.platforms.local_gpus import find_machine
+from components.platforms.local_state import next_generation, next_revision
+from components.programs import pack
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One program run as a command resource: `word` creates and updates, `end` deletes, both read the same spec."""
+
+    program: str
+    word: str
+    spec: pulumi.Input[Mapping[str, Any]]
+    end: str | None = None
+    triggers: Sequence[Any] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Local:
+    """This machine, with everything of the experiment in one folder below `.state/local` (or `platform.root`)."""
+
+    kind: ClassVar[str] = "local"
+    experiment: Experiment
+    project: Path
+    state: Path
+
+    @property
+    def root(self) -> Path:
+        """The folder of the experiment: disks, instance record, ledger, logs, results."""
+        return Path(self.experiment.platform.root or self.state / "local") / self.experiment.name
+
+    def machine(self) -> Machine:
+        """See NVML; raise ConfigErrors when declared GPUs are missing."""
+        return find_machine(self.experiment.instances)
+
+    def logs(self, half: str) -> str:
+        """Folder of the rank logs."""
+        return str(self.root / "logs" / half)
+
+    def disk(self, name: str, disk: Disk, opts: pulumi.ResourceOptions) -> Made:
+        """A folder with a marker file."""
+        spec = {
+            "schema": "burnin.disk-spec/1",
+            "path": str(self.root / "disks" / disk.name),
+            "experiment": self.experiment.name,
+            "name": disk.name,
+            "size_gib": disk.size_gib,
+        }
+        return self._make(name, Step(program="burnhost", word="disk-ensure", spec=spec), opts)
+
+    def alarm(self, name: str, plan: pulumi.Input[Mapping[str, Any]], opts: pulumi.ResourceOptions) -> Made:
+        """A detached process; a dead one is seen here and started again."""
+        own = {
+            "folder": str(self.root / "meter"),
+            "instance": str(self.root / "instance" / "current.json"),
+            "release": [self._python(), self._program("burnhost"), "instance-stop"],
+            "release_stdin": json.dumps(
+                {"schema": "burnin.instance-stop/1", "root": str(self.root), "reason": "budget"}
+            ),
+            "revision": next_revision(self.root / "meter"),
+        }
+        spec = pulumi.Output.from_input(plan).apply(lambda given: {**given, **own})
+        return self._make(name, Step(program="burnmeter", word="arm", end="disarm", spec=spec), opts)
+
+    def image(self, name: str, reference: str, opts: pulumi.ResourceOptions) -> Made:
+        """Resolved by docker or podman where one answers."""
+        spec = {"schema": "burnin.image-spec/1", "reference": reference}
+        return self._make(name, Step(program="burnhost", word="image-resolve", spec=spec), opts)
+
+    def instance(self, name: str, args: InstanceArgs, opts: pulumi.ResourceOptions) -> Made:
+        """A supervisor that holds the deadline; a dead one is seen here and replaced."""
+        budget = self.experiment.budget
+        meter = {"schema": "burnin.meter-folder/1", "folder": str(self.root / "meter")}
+        spec = {
+            "schema": "burnin.instance-spec/1",
+            "root": str(self.root),
+            "experiment": self.experiment.name,
+            "generation": next_generation(self.root),
+            "lifetime_s": int(budget.lifetime_h * 3600),
+            "grace_s": budget.grace_s,
+            "permit": [self._python(), self._program("burnmeter"), "permit", json.dumps(meter)],
+            "facts": {"limit": str(budget.limit), "driver": args.machine.driver},
+        }
+        triggers = [spec["generation"], args.image, args.machine.model, args.machine.count, args.machine.driver]
+        step = Step(program="burnhost", word="instance-start", end="instance-stop", spec=spec, triggers=triggers)
+        return self._make(name, step, opts)
+
+    def proof(self, name: str, args: ProofArgs, opts: pulumi.ResourceOptions) -> Made:
+        """gpuverify in a process group of its own, on the torch of `.venv-verify`."""
+        deadline_s = args.plan["deadline_s"] + self.experiment.budget.grace_s
+        spec = args.instance.apply(
+            lambda instance: {
+                "schema": "burnin.run-spec/1",
+                "root": str(self.root),
+                "instance": instance,
+                "name": name,
+                "argv": [self._torch_python(), self._program("gpuverify"), "run"],
+                "stdin": json.dumps(args.plan),
+                "env": {},
+                "cwd": str(self.project),
+                "deadline_s": deadline_s,
+                "result": str(self.root / "results" / f"{args.half}.json"),
+                "log": str(self.root / "logs" / f"{name}.log"),
+                "on_failure": self.experiment.verification.on_failure,
+            }
+        )
+        program = pack(self.project, self.state, "gpuverify")
+        step = Step(program="burnhost", word="run", spec=spec, triggers=[*args.triggers, program.sha256])
+        return self._make(name, step, opts)
+
+    def connect(self) -> str:
+        """The instance is this machine."""
+        return f"cd {self.root / 'disks'}"
+
+    def _make(self, name: str, step: Step, opts: pulumi.ResourceOptions) -> Made:
+        run = f"exec {self._python()} {self._program(step.program)}"
+        command = local.Command(
+            name,
+            create=f"{run} {step.word}",
+            delete=f"{run} {step.end}" if step.end else None,
+            stdin=pulumi.Output.json_dumps(step.spec),
+            triggers=list(step.triggers),
+            logging=local.Logging.STDERR,
+            add_previous_output_in_env=False,
+            opts=opts,
+        )
+        return Made(resource=command, facts=command.stdout.apply(json.loads))
+
+    def _program(self, name: str) -> str:
+        return str(self.project / pack(self.project, self.state, name).path)
+
+    def _python(self) -> str:
+        return sys.executable
+
+    def _torch_python(self) -> str:
+        proving = self.project / ".venv-verify" / "bin" / "python"
+        return str(proving) if proving.exists() else sys.executable

@@ -1,0 +1,98 @@
+"""The proof: the instance is usable only after every check measured a pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+
+from components.config import Experiment
+from components.plan import PlanRequest, make_plan
+from components.platforms import Machine, Platform, ProofArgs
+from components.tokens import TOKENS
+
+HALVES = ("cuda", "nccl")
+"""One device at a time, then between devices: the graph shows which half failed."""
+_SPARE_S = 120
+"""Beyond the plan's own deadline: start-up and the grace of a stopped process group."""
+WORST_FIRST = ("failed", "could_not_run", "no_expectation", "rehearsed", "passed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerificationArgs:
+    """What a verification is made from."""
+
+    platform: Platform
+    experiment: Experiment
+    machine: Machine
+    instance: pulumi.Output[dict[str, Any]]
+    """Facts of the instance."""
+    image: pulumi.Output[dict[str, Any]]
+    """Facts of the container image."""
+
+
+class Verification(pulumi.ComponentResource):
+    """`verify-cuda` and `verify-nccl`; either one failing fails the deployment."""
+
+    verdict: pulumi.Output[str]
+    """The worse of the two halves' verdicts."""
+    checks: pulumi.Output[list[dict[str, Any]]]
+    """Every check with its verdict, figures, floor and reason."""
+
+    def __init__(self, name: str, args: VerificationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(TOKENS["Verification"], name, None, opts)
+        results: list[pulumi.Output[dict[str, Any]]] = []
+        earlier: list[pulumi.Resource] = []
+        for half in HALVES:
+            made = args.platform.proof(f"{name}-{half}", _proof(args, half), _options(self, earlier, _plan(args, half)))
+            results.append(made.facts)
+            earlier.append(made.resource)
+        self.verdict = pulumi.Output.all(*results).apply(lambda halves: worst([half["verdict"] for half in halves]))
+        self.checks = pulumi.Output.all(*results).apply(lambda halves: [c for half in halves for c in half["checks"]])
+        self.register_outputs({"verdict": self.verdict, "checks": self.checks})
+
+
+def worst(verdicts: list[str]) -> str:
+    """Return the worst of `verdicts`; a word that nobody knows is never a pass."""
+    return min(verdicts, key=WORST_FIRST.index) if set(verdicts) <= set(WORST_FIRST) else "could_not_run"
+
+
+def _options(
+    parent: pulumi.Resource, earlier: list[pulumi.Resource], plan: dict[str, Any]
+) -> pulumi.ResourceOptions:
+    timeout = f"{plan['deadline_s'] + _SPARE_S}s"
+    return pulumi.ResourceOptions(
+        parent=parent,
+        depends_on=list(earlier),
+        custom_timeouts=pulumi.CustomTimeouts(create=timeout, update=timeout),
+    )
+
+
+def _proof(args: VerificationArgs, half: str) -> ProofArgs:
+    return ProofArgs(
+        half=half,
+        plan=_plan(args, half),
+        instance=args.instance.apply(lambda instance: instance["id"]),
+        triggers=[
+            args.instance.apply(lambda instance: instance["id"]),
+            args.image.apply(lambda image: image["digest"]),
+            args.machine.driver,
+            args.experiment.verification.epoch,
+        ],
+    )
+
+
+def _plan(args: VerificationArgs, half: str) -> dict[str, Any]:
+    verification = args.experiment.verification
+    return make_plan(
+        PlanRequest(
+            experiment=args.experiment.name,
+            half=half,
+            level=verification.level,
+            gpu_model=args.machine.model,
+            gpu_count=args.machine.count,
+            log_dir=args.platform.logs(half),
+            accept_no_expectation=verification.accept_no_expectation,
+        )
+    )
