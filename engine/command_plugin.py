@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 if __package__ in (None, ""):  # started as a file by the engine
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from engine.command.provider import CommandProvider, provider_grpc
 from engine.serve import serve
@@ -15,7 +15,11 @@ from engine.serve import serve
 def main() -> None:
     """Serve the engine whose address is the last argument."""
     given = CommandProvider(sys.argv[-1] if len(sys.argv) > 1 else "")
-    serve(lambda server: provider_grpc.add_ResourceProviderServicer_to_server(given, server), given.cancel)
+    serve(
+        lambda server: provider_grpc.add_ResourceProviderServicer_to_server(given, server),
+        lambda: given.engine_address,
+        given.cancel,
+    )
 
 
 if __name__ == "__main__":

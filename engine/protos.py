@@ -10,7 +10,7 @@ from typing import Any
 
 
 def load(name: str) -> Any:
-    """Return module `pulumi.runtime.proto.<name>` of the installed SDK; raise ModuleNotFoundError where it is missing."""
+    """Return module `pulumi.runtime.proto.<name>` of the installed SDK; ModuleNotFoundError where it is missing."""
     if "pulumi" not in sys.modules:
         _bare_package("pulumi", sys.path)
         _bare_package("pulumi.runtime", sys.modules["pulumi"].__path__)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from engine.command.outcome import Properties
+from engine.command.values import ARCHIVE, ASSET, SIGNATURE
 
-_SIGNATURE = "4dabf18193072939515e22adb298388d"
-_ASSET = "c44067f5952c0a294b673a41bacd8c17"
-_ARCHIVE = "0def7320c3a5731c473e5ecbe6d01bc7"
+_TOKEN = re.compile(r"\*\*|\\.|\[!?[^\]]+\]|.", re.DOTALL)
+_MEANING = {"**": ".*", "*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")"}
 
 
 def collect(inputs: Properties) -> dict[str, Any]:
     """Return the outputs `assets` and `archive` for the globs that the inputs name."""
-    folder = Path(inputs.get("dir") or ".")
+    folder = Path(inputs.get("dir") or Path.cwd())
     found: dict[str, Any] = {}
     if inputs.get("assetPaths") is not None:
         found["assets"] = {name: _asset(folder / name) for name in matching(folder, inputs["assetPaths"])}
@@ -26,28 +27,48 @@ def collect(inputs: Properties) -> dict[str, Any]:
         members = {name: _asset(folder / name) for name in matching(folder, inputs["archivePaths"])}
         content = "".join(f"{name}\0{asset['hash']}\n" for name, asset in members.items())
         digest = hashlib.sha256(content.encode()).hexdigest()
-        found["archive"] = {_SIGNATURE: _ARCHIVE, "hash": digest, "assets": members}
+        found["archive"] = {SIGNATURE: ARCHIVE, "hash": digest, "assets": members}
     return found
 
 
 def matching(folder: Path, globs: Iterable[str]) -> list[str]:
     """Return the files below `folder`, sorted; rules apply in order and a leading `!` takes files away again."""
-    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    rules = [(not glob.startswith("!"), _pattern(glob.removeprefix("!"))) for glob in globs]
     chosen: dict[str, bool] = {}
-    for glob in globs:
-        wanted, pattern = not glob.startswith("!"), glob.removeprefix("!").removeprefix("./")
-        chosen.update({name: wanted for name in files if _pattern(pattern).fullmatch(name)})
-    return [name for name in files if chosen.get(name)]
+    for name in _files(folder):
+        for wanted, pattern in rules:
+            if pattern.fullmatch(name):
+                chosen[name] = wanted
+    return sorted(name for name, wanted in chosen.items() if wanted)
+
+
+def _files(folder: Path) -> Iterator[str]:
+    for here, _, names in os.walk(folder):
+        for name in names:
+            yield Path(here, name).relative_to(folder).as_posix()
 
 
 @lru_cache
 def _pattern(glob: str) -> re.Pattern[str]:
-    """`*` stops at a slash, `**` does not, `?` is one character, `{a,b}` are alternatives."""
-    rules = {"**": ".*", "*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")", ",": "|"}
-    parts = re.split(r"(\*\*|\*|\?|\{|\}|,)", glob)
-    return re.compile("".join(rules.get(part) or re.escape(part) for part in parts))
+    """`*` and `?` stop at a slash, `**` does not, `[a-z]` and `[!a-z]` are sets, `{a,b}` are alternatives."""
+    expression, depth = "", 0
+    for token in _TOKEN.findall(glob):
+        depth += (token == "{") - (token == "}")
+        expression += "|" if token == "," and depth else _expression(token)
+    return re.compile(expression, re.DOTALL)
+
+
+def _expression(token: str) -> str:
+    if token.startswith("[") and len(token) > 1:
+        return token.replace("[!", "[^", 1)
+    if token.startswith("\\") and len(token) > 1:
+        return re.escape(token[1:])
+    return _MEANING.get(token) or re.escape(token)
 
 
 def _asset(path: Path) -> dict[str, Any]:
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return {_SIGNATURE: _ASSET, "hash": digest, "path": str(path)}
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return {SIGNATURE: ASSET, "hash": digest.hexdigest(), "path": str(path)}

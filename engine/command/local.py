@@ -8,155 +8,144 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
-from engine.command.outcome import Outcome, Properties, ended, streamed, trim
+from engine.command.guard import Guard
+from engine.command.outcome import Call, Outcome, Say, ended, logged
+from engine.command.stream import PIECE, Stream
 
 _SHELL = ("/bin/sh", "-c")
 _GRACE_S = 5.0
 """Between asking a group to end and killing it."""
-_PIECE = 32 * 1024
-"""Bytes of a line that are shown at once: a line of any length must not fill the pipe."""
-Say = Callable[[str], None]
+_HELD_PIPES_S = 1.0
+"""How long a cancelled command's output is awaited: whoever left the group may hold it open for ever."""
+_GO_NAMES = {
+    1: "hangup",
+    2: "interrupt",
+    3: "quit",
+    6: "aborted",
+    9: "killed",
+    11: "segmentation fault",
+    15: "terminated",
+}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Call:
+class LocalRun:
     """One run of a local command."""
 
-    command: str
-    inputs: Properties
-    environment: Mapping[str, str]
-    timeout_s: float
-    """0: no deadline."""
-
-
-class LocalCommands:
-    """Runs commands, and knows those that run, so that a cancel reaches them."""
-
-    def __init__(self) -> None:
-        self._running: set[subprocess.Popen[bytes]] = set()
+    def __init__(self, call: Call, say: Say, guard: Guard) -> None:
+        self._call, self._guard = call, guard
+        shown = logged(call.inputs)
+        self._streams = [Stream(say if name in shown else None) for name in ("stdout", "stderr")]
         self._lock = threading.Lock()
+        self._child: subprocess.Popen[bytes] | None = None
         self._cancelled = False
 
-    def run(self, call: Call, say: Say) -> Outcome:
+    def result(self) -> Outcome:
         """Run to the end; raise CommandFailedError when it fails, is cancelled or outlives its deadline."""
-        child = self._start(call)
-        overdue = threading.Timer(call.timeout_s, end_group, (child,)) if call.timeout_s else None
+        child = self._start()
+        overdue = threading.Timer(self._call.timeout_s, self.cancel) if self._call.timeout_s else None
         if overdue:
             overdue.start()
         try:
-            streams = _Streams(child, streamed(call.inputs), say)
-            _feed(child, call.inputs.get("stdin"))
-            code = child.wait()
-            streams.finish()
+            with self._guard.over(child.pid):
+                code = self._follow(child)
         finally:
             if overdue:
                 overdue.cancel()
-            with self._lock:
-                self._running.discard(child)
+        stdout, stderr = self._streams
         if code != 0:
-            raise ended(_how(code), call.command, streams.text("stdout"), streams.text("stderr"))
-        return Outcome(stdout=trim(streams.text("stdout")), stderr=trim(streams.text("stderr")))
+            raise ended(_how(code), self._call.command, stdout.text, stderr.text)
+        return Outcome(stdout.output, stderr.output)
 
     def cancel(self) -> None:
-        """End every running command with all that it started in its group."""
+        """End the command with all that is in its group; the group is gone when this returns."""
         with self._lock:
             self._cancelled = True
-            running = list(self._running)
-        enders = [threading.Thread(target=end_group, args=(child,)) for child in running]
-        for ender in enders:
-            ender.start()
-        for ender in enders:
-            ender.join()
+        if self._child:
+            _end_group(self._child)
 
-    def _start(self, call: Call) -> subprocess.Popen[bytes]:
-        with self._lock:
+    def _start(self) -> subprocess.Popen[bytes]:
+        call = self._call
+        with self._lock:  # a cancel comes either before the start or finds the child
             if self._cancelled:
                 raise ended("cancelled", call.command, "", "")
-            child = subprocess.Popen(
-                [*(call.inputs.get("interpreter") or _SHELL), call.command],
-                cwd=call.inputs.get("dir") or None,
-                env={**os.environ, **call.environment},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-            self._running.add(child)
-            return child
+            try:
+                self._child = _spawn(call)
+            except OSError as error:
+                raise ended(_not_started(error, call), call.command, "", "") from error
+        return self._child
 
-
-class _Streams:
-    """Reads both streams to their end, shows them line by line, keeps them whole."""
-
-    def __init__(self, child: subprocess.Popen[bytes], shown: frozenset[str], say: Say) -> None:
-        self._kept: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
-        pipes = {"stdout": child.stdout, "stderr": child.stderr}
-        self._readers = [
-            threading.Thread(target=self._read, args=(name, pipe, say if name in shown else None), daemon=True)
-            for name, pipe in pipes.items()
-        ]
-        for reader in self._readers:
+    def _follow(self, child: subprocess.Popen[bytes]) -> int:
+        """Return the exit code once the command has ended and nobody holds its output any more."""
+        pipes = zip((child.stdout, child.stderr), self._streams, strict=True)
+        readers = [threading.Thread(target=_read, args=pair, daemon=True) for pair in pipes]
+        for reader in readers:
             reader.start()
-
-    def finish(self) -> None:
-        for reader in self._readers:
-            reader.join()
-
-    def text(self, name: str) -> str:
-        return self._kept[name].decode(errors="replace")
-
-    def _read(self, name: str, pipe: IO[bytes], say: Say | None) -> None:
-        pending = b""
-        while piece := os.read(pipe.fileno(), _PIECE):
-            self._kept[name] += piece
-            if say:
-                *lines, pending = (pending + piece).split(b"\n")
-                if len(pending) >= _PIECE:
-                    lines, pending = [*lines, pending], b""
-                for line in lines:
-                    say(line.decode(errors="replace"))
-        if say and pending:
-            say(pending.decode(errors="replace"))
-        pipe.close()
+        _feed(child, self._call.stdin)
+        code = child.wait()
+        for reader in readers:
+            while reader.is_alive() and not self._cancelled:
+                reader.join(0.1)
+            reader.join(_HELD_PIPES_S)
+        return code
 
 
-def end_group(child: subprocess.Popen[bytes]) -> None:
-    """Ask the child's whole group to end, and kill what does not; the group is gone when this returns."""
+def _spawn(call: Call) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*(call.inputs.get("interpreter") or _SHELL), call.command],
+        cwd=call.inputs.get("dir") or None,
+        env={**os.environ, **call.environment, **call.previous},
+        stdin=subprocess.PIPE if call.stdin else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def _not_started(error: OSError, call: Call) -> str:
+    folder = call.inputs.get("dir")
+    place = f"chdir {folder}" if folder and error.filename == folder else f"fork/exec {error.filename}"
+    return f"{place}: {(error.strerror or str(error)).lower()}"
+
+
+def _read(pipe: IO[bytes], stream: Stream) -> None:
+    with pipe:
+        while piece := os.read(pipe.fileno(), PIECE):
+            stream.feed(piece)
+    stream.feed(b"", final=True)
+
+
+def _feed(child: subprocess.Popen[bytes], stdin: bytes) -> None:
+    if child.stdin:
+        with contextlib.suppress(BrokenPipeError):  # a command need not read what it was given
+            child.stdin.write(stdin)
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.close()
+
+
+def _end_group(child: subprocess.Popen[bytes]) -> None:
     _signal_group(child.pid, signal.SIGTERM)
     deadline = time.monotonic() + _GRACE_S
     while _group_lives(child) and time.monotonic() < deadline:
-        time.sleep(0.05)
+        time.sleep(0.02)
     _signal_group(child.pid, signal.SIGKILL)
 
 
 def _group_lives(child: subprocess.Popen[bytes]) -> bool:
-    child.poll()
+    child.poll()  # a child that nobody waits for stays in its group
+    return _signal_group(child.pid, 0)
+
+
+def _signal_group(group: int, number: int) -> bool:
     try:
-        os.killpg(child.pid, 0)
+        os.killpg(group, number)
     except ProcessLookupError:
+        return False
+    except PermissionError:  # all that is left of it belongs to somebody else
         return False
     return True
 
 
-def _signal_group(group: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
-
-
-def _feed(child: subprocess.Popen[bytes], stdin: Any) -> None:
-    assert child.stdin is not None
-    with contextlib.suppress(BrokenPipeError):  # a command need not read what it was given
-        if stdin:
-            child.stdin.write(str(stdin).encode())
-        child.stdin.close()
-
-
 def _how(code: int) -> str:
-    return f"exit status {code}" if code > 0 else f"signal: {_SIGNALS.get(-code, -code)}"
-
-
-_SIGNALS = {signal.SIGKILL: "killed", signal.SIGTERM: "terminated", signal.SIGINT: "interrupt", signal.SIGHUP: "hangup"}
+    return f"exit status {code}" if code > 0 else f"signal: {_GO_NAMES.get(-code, -code)}"

@@ -1,19 +1,23 @@
 """The provider's side of the protocol: when each command runs, and what is stored of it."""
 
+# ruff: noqa: N802, D102 (the methods are the protocol's, which names and documents them)
+
 from __future__ import annotations
 
 import contextlib
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import grpc
 
-from engine.command import assets, schema
-from engine.command.local import Call, LocalCommands
-from engine.command.outcome import CommandFailedError, Outcome, Properties, previous_streams
-from engine.command.values import plain, struct
+from engine.command import assets, diff, schema
+from engine.command.guard import Guard
+from engine.command.local import LocalRun
+from engine.command.outcome import Call, CommandFailedError, Outcome, Properties, Say, Work, ended, previous_streams
+from engine.command.schema import COPY, LOCAL, RUN
+from engine.command.values import SIGNATURE, UNKNOWN, plain, struct
 from engine.protos import load
 from engine.serve import channel
 
@@ -22,188 +26,189 @@ provider_grpc = load("provider_pb2_grpc")
 plugin = load("plugin_pb2")
 engine = load("engine_pb2")
 engine_grpc = load("engine_pb2_grpc")
-
-LOCAL, REMOTE, COPY = "command:local:Command", "command:remote:Command", "command:remote:CopyToRemote"
-_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""The protocol's mark for a value that only the real run will know."""
+_Servicer: Any = provider_grpc.ResourceProviderServicer
+_LEFT = ("stdout", "stderr", "assets", "archive")
 
 
-class CommandProvider(provider_grpc.ResourceProviderServicer):  # type: ignore[misc]
+class CommandProvider(_Servicer):  # type: ignore[misc]
     """Answers the engine for the package `command`."""
 
     def __init__(self, engine_address: str) -> None:
-        self._local = LocalCommands()
-        self._remotes: set[Any] = set()
+        self.engine_address = ""
+        self._guard = Guard()
+        self._running: set[Work] = set()
         self._lock = threading.Lock()
+        self._cancelled = False
         self._attach(engine_address)
 
-    def Handshake(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
+    def Handshake(self, request: Any, context: Any) -> Any:
         self._attach(request.engine_address)
         return provider.ProviderHandshakeResponse()
 
-    def Attach(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
+    def Attach(self, request: Any, context: Any) -> Any:
         self._attach(request.address)
         return _empty()
 
-    def GetPluginInfo(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
+    def GetPluginInfo(self, request: Any, context: Any) -> Any:
         return plugin.PluginInfo(version=schema.VERSION)
 
-    def GetSchema(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
+    def GetSchema(self, request: Any, context: Any) -> Any:
         return provider.GetSchemaResponse(schema=schema.schema())
 
-    def CheckConfig(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
+    def CheckConfig(self, request: Any, context: Any) -> Any:
         return provider.CheckResponse(inputs=request.news)
 
-    def DiffConfig(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
+    def DiffConfig(self, request: Any, context: Any) -> Any:
         return provider.DiffResponse(changes=provider.DiffResponse.DIFF_NONE)
 
-    def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
+    def Configure(self, request: Any, context: Any) -> Any:
         # Declining secrets makes the engine unwrap them for us and seal the same outputs again: stdout stays plain.
         return provider.ConfigureResponse(acceptSecrets=False, supportsPreview=True, acceptResources=False)
 
-    def Check(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
-        return provider.CheckResponse(inputs=request.news)
+    def Check(self, request: Any, context: Any) -> Any:
+        checked = diff.check(_type(request.urn), plain(request.news))
+        failures = [provider.CheckFailure(property=name, reason=reason) for name, reason in checked.failures]
+        return provider.CheckResponse(inputs=struct(checked.inputs), failures=failures)
 
-    def Diff(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
-        old, new = plain(request.old_inputs), plain(request.news)
-        ignored = set(request.ignoreChanges)
-        changed = sorted(name for name in {*old, *new} - ignored if old.get(name) != new.get(name))
+    def Diff(self, request: Any, context: Any) -> Any:
+        changed = diff.changed(plain(request.old_inputs), plain(request.news), request.ignoreChanges)
         some = provider.DiffResponse.DIFF_SOME if changed else provider.DiffResponse.DIFF_NONE
-        return provider.DiffResponse(
-            changes=some, diffs=changed, replaces=[name for name in changed if name == "triggers"]
-        )
+        replaces = [name for name in changed if name == "triggers"]
+        return provider.DiffResponse(changes=some, diffs=changed, replaces=replaces)
 
-    def Create(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
-        inputs = plain(request.properties)
+    def Create(self, request: Any, context: Any) -> Any:
+        inputs, kind = plain(request.properties), _type(request.urn)
         if request.preview:
-            return provider.CreateResponse(properties=struct({**inputs, **_unknown(request.urn)}))
+            return provider.CreateResponse(properties=struct({**inputs, **_unknown(kind)}))
         with _told(context):
-            outputs = self._run(request, inputs, inputs.get("create"), None)
-        identity = f"{request.urn.rpartition('::')[2]}{secrets.token_hex(4)}"
-        return provider.CreateResponse(id=identity, properties=struct({**inputs, **outputs}))
+            outputs = self._copy(request, inputs) if kind == COPY else self._step(request, inputs, ["create"], None)
+        name = "" if kind == COPY else request.urn.rpartition("::")[2]
+        return provider.CreateResponse(id=f"{name}{secrets.token_hex(4)}", properties=struct({**inputs, **outputs}))
 
-    def Update(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
-        inputs, old = plain(request.news), plain(request.olds)
+    def Update(self, request: Any, context: Any) -> Any:
+        inputs, old, kind = plain(request.news), plain(request.olds), _type(request.urn)
         if request.preview:
-            return provider.UpdateResponse(properties=struct({**inputs, **_unknown(request.urn)}))
+            return provider.UpdateResponse(properties=struct({**inputs, **_unknown(kind)}))
         with _told(context):
-            outputs = self._run(request, inputs, inputs.get("update") or inputs.get("create"), old)
+            if kind != COPY:
+                outputs = self._step(request, inputs, ["update", "create"], old)
+            else:
+                outputs = self._copy(request, inputs) if _other_files(inputs, old) else {}
         return provider.UpdateResponse(properties=struct({**inputs, **outputs}))
 
-    def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
+    def Delete(self, request: Any, context: Any) -> Any:
         old = plain(request.properties)
-        if _type(request.urn) != COPY and old.get("delete"):
+        if _type(request.urn) != COPY:
             with _told(context):
-                self._run(request, old, old["delete"], old)
+                self._step(request, old, ["delete"], old)
         return _empty()
 
-    def Read(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
+    def Read(self, request: Any, context: Any) -> Any:
         return provider.ReadResponse(id=request.id, properties=request.properties, inputs=request.inputs)
 
-    def Invoke(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
+    def Invoke(self, request: Any, context: Any) -> Any:
+        if request.tok != RUN:
+            context.abort(grpc.StatusCode.UNIMPLEMENTED, f"unknown function {request.tok}: there is {RUN}")
         inputs = plain(request.args)
-        if request.tok != "command:local:run":
-            context.abort(grpc.StatusCode.UNIMPLEMENTED, f"unknown function {request.tok}")
-        call = Call(command=inputs["command"], inputs=inputs, environment=_environment(inputs, None), timeout_s=0)
         with _told(context):
-            outcome = self._local.run(call, self._say(""))
-        answer = {**inputs, **_streams(outcome), **assets.collect(inputs)}
-        return provider.InvokeResponse(**{"return": struct(answer)})
+            outputs = self._run(Call(command=inputs["command"], inputs=inputs), LOCAL, "")
+        return provider.InvokeResponse(**{"return": struct({**inputs, **outputs})})
 
-    def Cancel(self, request: Any, context: Any) -> Any:  # noqa: N802, D102
+    def Cancel(self, request: Any, context: Any) -> Any:
         self.cancel()
         return _empty()
 
     def cancel(self) -> None:
-        """End everything that runs."""
+        """End everything that runs; nothing starts any more."""
         with self._lock:
-            remotes = list(self._remotes)
-        for remote in remotes:
-            remote.cancel()
-        self._local.cancel()
+            self._cancelled = True
+            running = list(self._running)
+        enders = [threading.Thread(target=one.cancel) for one in running]
+        for ender in enders:
+            ender.start()
+        for ender in enders:
+            ender.join()
 
-    def _run(self, request: Any, inputs: Properties, command: str | None, old: Properties | None) -> dict[str, Any]:
-        run = {LOCAL: self._run_local, REMOTE: self._run_remote, COPY: self._copy}[_type(request.urn)]
-        return run(request, inputs, command, old)
+    def _step(self, request: Any, inputs: Properties, steps: list[str], old: Properties | None) -> dict[str, Any]:
+        """Run the first of the named steps that the inputs have; without any, what the last one left stays."""
+        command = next((inputs[step] for step in steps if inputs.get(step)), None)
+        left = {name: old[name] for name in _LEFT if name in old} if old else {"stdout": "", "stderr": ""}
+        if command is None:
+            return left
+        previous = previous_streams(inputs, old)
+        call = Call(command=command, inputs=inputs, previous=previous, timeout_s=request.timeout)
+        return {**left, **self._run(call, _type(request.urn), request.urn)}
 
-    def _run_local(
-        self, request: Any, inputs: Properties, command: str | None, old: Properties | None
-    ) -> dict[str, Any]:
-        if not command:
-            return _streams(Outcome())
-        call = Call(command=command, inputs=inputs, environment=_environment(inputs, old), timeout_s=request.timeout)
-        outcome = self._local.run(call, self._say(request.urn))
-        return {**_streams(outcome), **assets.collect(inputs)}
+    def _run(self, call: Call, kind: str, urn: str) -> dict[str, Any]:
+        work: Work
+        if kind == LOCAL:
+            work = LocalRun(call, self._say(urn), self._guard)
+        else:
+            from engine.command.remote import RemoteRun
 
-    def _run_remote(
-        self, request: Any, inputs: Properties, command: str | None, old: Properties | None
-    ) -> dict[str, Any]:
-        if not command:
-            return _streams(Outcome())
-        from engine.command.remote import RemoteCall, RemoteRun
+            work = RemoteRun(call, self._say(urn), self._say(urn, engine.WARNING))
+        outcome = self._finish(work, call.command)
+        left = assets.collect(call.inputs) if kind == LOCAL else {}
+        return {"stdout": outcome.stdout, "stderr": outcome.stderr, **left}
 
-        call = RemoteCall(
-            command=command,
-            inputs=inputs,
-            environment={str(k): str(v) for k, v in (inputs.get("environment") or {}).items()},
-            previous=previous_streams(inputs, old),
-            timeout_s=request.timeout,
-        )
-        with self._known(RemoteRun(call, self._say(request.urn))) as run:
-            return _streams(run.result())
-
-    def _copy(self, request: Any, inputs: Properties, command: str | None, old: Properties | None) -> dict[str, Any]:
+    def _copy(self, request: Any, inputs: Properties) -> dict[str, Any]:
         from engine.command.copy import CopyRun
 
-        with self._known(CopyRun(inputs, request.timeout, self._say(request.urn))) as run:
-            run.result()
+        self._finish(CopyRun(inputs, request.timeout, self._say(request.urn)), f"copy to {inputs['remotePath']}")
         return {}
 
-    @contextlib.contextmanager
-    def _known(self, run: Any) -> Any:
+    def _finish(self, work: Work, what: str) -> Outcome:
+        """Run it where a cancel finds it."""
         with self._lock:
-            self._remotes.add(run)
+            if self._cancelled:
+                raise ended("cancelled", what, "", "")
+            self._running.add(work)
         try:
-            yield run
+            return work.result()
         finally:
             with self._lock:
-                self._remotes.discard(run)
+                self._running.discard(work)
 
     def _attach(self, address: str) -> None:
-        if address:
+        if address and address != self.engine_address:
+            self.engine_address = address
             self._engine = engine_grpc.EngineStub(channel(address))
 
-    def _say(self, urn: str) -> Callable[[str], None]:
+    def _say(self, urn: str, severity: int | None = None) -> Say:
+        """Show lines on the resource's row while it is at work; with a severity they stay on the screen."""
+
         def say(line: str) -> None:
+            level = engine.INFO if severity is None else severity
+            message = engine.LogRequest(severity=level, message=line, urn=urn, ephemeral=severity is None)
             with contextlib.suppress(grpc.RpcError):  # an engine that is gone cannot be told
-                self._engine.Log(engine.LogRequest(severity=engine.INFO, message=line, urn=urn, ephemeral=True))
+                self._engine.Log(message)
 
         return say
 
 
 @contextlib.contextmanager
-def _told(context: Any) -> Any:
+def _told(context: Any) -> Iterator[None]:
     """A failed command is the engine's to tell, not a traceback of ours."""
     try:
         yield
     except CommandFailedError as failure:
         context.abort(grpc.StatusCode.UNKNOWN, str(failure))
     except OSError as failure:
-        context.abort(grpc.StatusCode.UNKNOWN, f"could not start the command: {failure}")
+        context.abort(grpc.StatusCode.UNKNOWN, str(failure))
 
 
-def _environment(inputs: Properties, old: Properties | None) -> Mapping[str, str]:
-    given = {str(name): str(value) for name, value in (inputs.get("environment") or {}).items()}
-    return {**previous_streams(inputs, old), **given}
+def _other_files(new: Properties, old: Properties) -> bool:
+    same_place = new["remotePath"] == old.get("remotePath")
+    return not same_place or _hash(new.get("source")) != _hash(old.get("source"))
 
 
-def _streams(outcome: Outcome) -> dict[str, Any]:
-    return {"stdout": outcome.stdout, "stderr": outcome.stderr}
+def _hash(source: Any) -> tuple[Any, Any]:
+    return (source.get(SIGNATURE), source.get("hash")) if isinstance(source, dict) else (None, source)
 
 
-def _unknown(urn: str) -> dict[str, str]:
+def _unknown(kind: str) -> dict[str, str]:
     """A preview runs nothing, so what a command will print is not known in it."""
-    return {} if _type(urn) == COPY else {"stdout": _UNKNOWN, "stderr": _UNKNOWN}
+    return {} if kind == COPY else {"stdout": UNKNOWN, "stderr": UNKNOWN}
 
 
 def _type(urn: str) -> str:

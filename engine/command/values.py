@@ -7,6 +7,14 @@ from typing import Any
 
 from google.protobuf import struct_pb2
 
+SIGNATURE = "4dabf18193072939515e22adb298388d"
+"""The key that marks a dict as one of the protocol's special values."""
+ASSET = "c44067f5952c0a294b673a41bacd8c17"
+ARCHIVE = "0def7320c3a5731c473e5ecbe6d01bc7"
+SECRET = "1b47061264138c4ac30d75fd1eb44270"
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""The protocol's mark for a value that only the real run will know."""
+
 
 def plain(given: Any) -> dict[str, Any]:
     """Return a struct as a dict; whole numbers become int, as they were written."""
@@ -18,6 +26,11 @@ def struct(given: Mapping[str, Any]) -> Any:
     made = struct_pb2.Struct()
     made.update({name: value for name, value in given.items() if value is not None})
     return made
+
+
+def secret(value: Any) -> dict[str, Any]:
+    """Return the value sealed: the engine encrypts it and hides it."""
+    return {SIGNATURE: SECRET, "value": value}
 
 
 def _value(value: Any) -> Any:
