@@ -1,0 +1,59 @@
+"""The checks of a verification: one row each, with a file of its name in `gpuverify/checks`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+KIB, MIB = 2**10, 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """What is true of a check; how it measures and judges is in its file."""
+
+    name: str
+    half: str
+    """`cuda`: one device at a time. `nccl`: between devices."""
+    proves: str
+    requires: tuple[str, ...]
+    """Checks of the same half without whose good end this one says nothing."""
+    deadline_s: int
+    gpu: Mapping[str, Any]
+    """Parameters on GPUs. Sizes in bytes."""
+    rehearsal: Mapping[str, Any]
+    """Parameters on CPU: the same code, smaller."""
+    floor: str | None = None
+    """Column of the GPU catalogue that the figure is held against."""
+
+
+_SIZES = {"sizes": (32 * KIB, 1 * MIB, 256 * MIB), "warmups": 5, "iterations": 20}
+_SMALL = {"sizes": (8 * KIB, 256 * KIB, 4 * MIB), "warmups": 5, "iterations": 5}
+
+CHECKS = (
+    Check(name="inventory", half="cuda", proves="the devices are those that were asked for", requires=(),
+          deadline_s=30, gpu={}, rehearsal={}),
+    Check(name="first_cuda", half="cuda", proves="every device runs a kernel", requires=("inventory",),
+          deadline_s=60, gpu={"elements": 2**20}, rehearsal={"elements": 2**16}),
+    Check(name="matmul", half="cuda", proves="forward and backward products are right, and fast enough",
+          requires=("first_cuda",), deadline_s=120, floor="bf16_matmul",
+          gpu={"size": 10_000, "iterations": 20, "dtype": "bfloat16", "exact_size": 4096},
+          rehearsal={"size": 512, "iterations": 3, "dtype": "float32", "exact_size": 256}),
+    Check(name="memory", half="cuda", proves="memory gives back what each address was told", requires=("first_cuda",),
+          deadline_s=120, gpu={"share": 0.95, "most_bytes": 0}, rehearsal={"share": 0.02, "most_bytes": 64 * MIB}),
+    Check(name="ranks", half="nccl", proves="every rank is there once and has a device of its own", requires=(),
+          deadline_s=90, gpu={}, rehearsal={}),
+    Check(name="all_reduce", half="nccl", proves="sums over all devices are exact, and fast enough",
+          requires=("ranks",), deadline_s=120, gpu=_SIZES, rehearsal=_SMALL, floor="all_reduce_8"),
+    Check(name="all_gather", half="nccl", proves="every device gets every block in its place", requires=("ranks",),
+          deadline_s=120, gpu=_SIZES, rehearsal=_SMALL),
+    Check(name="reduce_scatter", half="nccl", proves="every device gets its share of the sum", requires=("ranks",),
+          deadline_s=120, gpu=_SIZES, rehearsal=_SMALL),
+    Check(name="ddp_step", half="nccl", proves="a data-parallel step has the gradients of a single process",
+          requires=("all_reduce",), deadline_s=120, gpu={"batch": 32, "width": 1024},
+          rehearsal={"batch": 8, "width": 64}),
+)  # fmt: skip
+
+BY_NAME: Mapping[str, Check] = MappingProxyType({row.name: row for row in CHECKS})

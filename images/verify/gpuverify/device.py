@@ -1,0 +1,92 @@
+"""The device as a value: the same checks run on a GPU and, in a rehearsal, on the CPU."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+class Cpu:
+    """The rehearsal's stand-in."""
+
+    def __init__(self, torch: Any, rank: int) -> None:
+        self._torch, self._rank = torch, rank
+        self.where = torch.device("cpu")
+
+    def name(self) -> str:
+        """What the device calls itself."""
+        return "cpu"
+
+    def identity(self) -> str:
+        """A name that no other rank's device has."""
+        return f"cpu-{self._rank}"
+
+    def free_bytes(self) -> int:
+        """Memory that can be had, bytes."""
+        with open("/proc/meminfo") as file:  # noqa: PTH123  # a rank imports as little as it can
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))
+
+    def wait(self) -> None:
+        """Until everything asked for is done."""
+
+    def time(self, operation: Callable[[], Any]) -> float:
+        """Seconds of one run."""
+        began = time.perf_counter()
+        operation()
+        return time.perf_counter() - began
+
+    def read(self, tensor: Any) -> Any:
+        """What memory gives back; the seam at which the fault tests break it."""
+        return tensor
+
+    def product(self, left: Any, right: Any) -> Any:
+        """A matrix product; the seam at which the fault tests break it."""
+        return self._torch.matmul(left, right)
+
+    def checksum(self, tensor: Any) -> int:
+        """A sum over the raw words: equal on two devices when they computed the same bits."""
+        kinds = {2: self._torch.int16, 4: self._torch.int32, 8: self._torch.int64}
+        words = tensor.contiguous().view(kinds[tensor.element_size()])
+        return int(words.sum(dtype=self._torch.int64).item())
+
+
+class Cuda(Cpu):
+    """One GPU."""
+
+    def __init__(self, torch: Any, rank: int) -> None:
+        super().__init__(torch, rank)
+        if not torch.cuda.is_available():
+            raise RuntimeError("torch.cuda.is_available() is False: look at `--gpus all`, then at the host's nvidia-smi")
+        torch.cuda.set_device(rank)
+        torch.backends.cuda.matmul.allow_tf32 = False
+        self.where = torch.device("cuda", rank)
+
+    def name(self) -> str:
+        """The driver's name."""
+        return str(self._torch.cuda.get_device_name(self.where))
+
+    def identity(self) -> str:
+        """The card's UUID where torch knows it, else its index."""
+        return str(getattr(self._torch.cuda.get_device_properties(self.where), "uuid", f"cuda:{self._rank}"))
+
+    def free_bytes(self) -> int:
+        """Free memory of the card, bytes."""
+        self._torch.cuda.empty_cache()
+        return int(self._torch.cuda.mem_get_info(self.where)[0])
+
+    def wait(self) -> None:
+        """Until the stream is empty."""
+        self._torch.cuda.synchronize(self.where)
+
+    def time(self, operation: Callable[[], Any]) -> float:
+        """Seconds by a pair of events on the stream."""
+        began, ended = (self._torch.cuda.Event(enable_timing=True) for _ in range(2))
+        began.record()
+        operation()
+        ended.record()
+        ended.synchronize()
+        return float(began.elapsed_time(ended)) / 1e3
+
+
+DEVICES = {"cpu": Cpu, "cuda": Cuda}
