@@ -99,7 +99,7 @@ class Channel(Section):
 class Budget(Section):
     """What may be spent, and what happens then."""
 
-    limit: Money = Field(description="Most that the experiment may cost, all its instances together.")
+    limit: Annotated[Money, Field(gt=0)] = Field(description="Most that the experiment may cost, all its instances together.")
     alarm_percent: tuple[Percent, ...] = Field((50, 80, 100), description="Shares of the limit that raise an alarm, %.")
     lifetime_h: Hours = Field(Decimal(16), description="Longest life of one instance, hours.")
     at_limit: Literal["notify", "stop", "release"] = Field(

@@ -85,7 +85,6 @@ class Local:
     def instance(self, name: str, args: InstanceArgs, opts: pulumi.ResourceOptions) -> Made:
         """A supervisor that holds the deadline; a dead one is seen here and replaced."""
         budget = self.experiment.budget
-        meter = {"schema": "burnin.meter-folder/1", "folder": str(self.root / "meter")}
         spec = {
             "schema": "burnin.instance-spec/1",
             "root": str(self.root),
@@ -93,7 +92,7 @@ class Local:
             "generation": next_generation(self.root),
             "lifetime_s": int(budget.lifetime_h * 3600),
             "grace_s": budget.grace_s,
-            "permit": [self._python(), self._program("burnmeter"), "permit", json.dumps(meter)],
+            "permit": [self._python(), self._program("burnmeter"), "permit", str(self.root / "meter")],
             "facts": {"limit": str(budget.limit), "driver": args.machine.driver},
         }
         triggers = [spec["generation"], args.image, args.machine.model, args.machine.count, args.machine.driver]
@@ -117,6 +116,7 @@ class Local:
                 "result": str(self.root / "results" / f"{args.half}.json"),
                 "log": str(self.root / "logs" / f"{name}.log"),
                 "on_failure": self.experiment.verification.on_failure,
+                "container": None,
             }
         )
         program = pack(self.project, self.state, "gpuverify")

@@ -1,0 +1,49 @@
+"""`burnmeter WORD`: one JSON line on stdout, words on stderr; exit 0 good, 1 refused by the budget, 2 could not tell."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from burnmeter import commands
+from burnmeter.commands import RefusedError, TroubleError
+from burnmeter.ledger import LedgerError
+from burnmeter.plan import PlanError
+
+BY_PLAN: Mapping[str, Callable[[str], dict[str, Any]]] = {"arm": commands.arm, "disarm": commands.disarm}
+"""Read the plan on stdin."""
+BY_FOLDER: Mapping[str, Callable[[str], dict[str, Any]]] = {
+    "permit": commands.permit,
+    "status": commands.show,
+    "run": commands.run,
+}
+"""Take the meter's folder as their argument."""
+
+
+def main() -> int:
+    """Run the word on the command line; return the exit code."""
+    word, *rest = sys.argv[1:] or [""]
+    try:
+        answer = _answer(word, rest)
+    except RefusedError as refusal:
+        print(refusal, file=sys.stderr)
+        return 1
+    except (TroubleError, LedgerError, PlanError, OSError) as trouble:
+        print(f"burnmeter {word}: {trouble}", file=sys.stderr)
+        return 2
+    print(json.dumps(answer))
+    return 0
+
+
+def _answer(word: str, rest: list[str]) -> dict[str, Any]:
+    if word in BY_PLAN:
+        return BY_PLAN[word](sys.stdin.read())
+    if word in BY_FOLDER and len(rest) == 1:
+        return BY_FOLDER[word](rest[0])
+    raise TroubleError(f"expected one of: {', '.join(BY_PLAN)} (plan on stdin), {', '.join(BY_FOLDER)} FOLDER")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

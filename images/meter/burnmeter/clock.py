@@ -1,0 +1,49 @@
+"""Now, on the clock that nobody can set and on the wall."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """One instant: seconds since this boot, which boot, seconds since the epoch."""
+
+    boottime: float
+    boot_id: str
+    wall: float
+
+    def since(self, earlier: Moment) -> float:
+        """Return seconds from `earlier` to here, never below zero: by the boot clock within one boot, else by the wall."""
+        same = self.boot_id == earlier.boot_id
+        return max(0.0, self.boottime - earlier.boottime if same else self.wall - earlier.wall)
+
+    def as_json(self) -> dict[str, Any]:
+        """As it stands in the ledger."""
+        return {"boottime": round(self.boottime, 3), "boot_id": self.boot_id, "wall": round(self.wall, 3)}
+
+
+def now() -> Moment:
+    """Return this instant."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return Moment(boottime=time.clock_gettime(time.CLOCK_BOOTTIME), boot_id=boot, wall=time.time())
+
+
+def of_json(found: Mapping[str, Any]) -> Moment:
+    """Return the instant that the ledger holds."""
+    return Moment(boottime=float(found["boottime"]), boot_id=str(found["boot_id"]), wall=float(found["wall"]))
+
+
+def iso(wall: float) -> str:
+    """ISO 8601 in UTC."""
+    return datetime.fromtimestamp(wall, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def of_iso(text: str) -> float:
+    """Seconds since the epoch."""
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc).timestamp()

@@ -1,0 +1,182 @@
+"""The loop: look, account, decide, act, tell. Its state is the ledger; killed at any point it goes on from there."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from burnmeter import clock, instance, plan as plans, status
+from burnmeter.channels import Notice
+from burnmeter.decide import Notify, Release, decide
+from burnmeter.delivery import Deliveries
+from burnmeter.ledger import LedgerError, Writer
+from burnmeter.plan import Plan
+from burnmeter.state import STORAGE, Account, State, fold
+
+_RELEASE_S = 300
+_LAST_WORDS_S = 5.0
+
+
+class Meter:
+    """Watches one experiment."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._writer = Writer(folder / "ledger.jsonl")
+        if self._writer.contents.warning:
+            self._log(self._writer.contents.warning)
+        self.state = fold(self._writer.contents.records)
+        self.trouble = ""
+        """Why the ledger does not take records; empty when it does."""
+        self.plan = plans.load(folder)
+        self._deliveries = Deliveries(self.plan.channels)
+        self._arm()
+
+    def run(self, over: threading.Event, reload: threading.Event) -> None:
+        """Tick until `over`; a set `reload` takes the changed plan at once."""
+        wake = threading.Event()
+        while not over.is_set():
+            if reload.is_set():
+                reload.clear()
+                self._reload()
+            self.tick()
+            _wait(wake, self.plan.tick_s, over, reload)
+        self.tick()
+        self._deliveries.finish(_LAST_WORDS_S)
+        self._note_arrivals()
+        self._writer.close()
+
+    def tick(self) -> None:
+        """Look once, and do what follows."""
+        now = clock.now()
+        seen = instance.sample(self.plan.instance, now)
+        self._record({"kind": "used", "at": now.as_json(), "use": _use(self.state, self.plan, seen, now)})
+        for action in decide(self.state, self.plan, alive=seen.alive):
+            if isinstance(action, Notify):
+                self._take(action)
+            else:
+                self._release(action)
+        self._note_arrivals()
+        self._hand_over()
+        status.write(self._folder, self.state, self.plan, alive=seen.alive, trouble=self._troubles())
+
+    def _arm(self) -> None:
+        """A changed limit opens a new epoch: what was reached below the old one can be reached anew."""
+        if self.state.limit != self.plan.limit:
+            self._record({"kind": "armed", "epoch": self.state.epoch + 1, "limit": str(self.plan.limit)})
+
+    def _reload(self) -> None:
+        try:
+            self.plan = plans.load(self._folder)
+        except plans.PlanError as error:
+            self._log(f"the old plan stays: {error}")
+            return
+        self._deliveries.finish(0)
+        self._deliveries = Deliveries(self.plan.channels)
+        self._arm()
+
+    def _take(self, action: Notify) -> None:
+        self._log(action.text)
+        self._record(
+            {"kind": "taken", "rung": action.rung, "epoch": action.epoch, "key": action.key, "text": action.text}
+        )
+
+    def _release(self, action: Release) -> None:
+        """The platform's own program ends the compute; until it says so, every tick tries again."""
+        try:
+            done = subprocess.run(
+                self.plan.release,
+                input=self.plan.release_stdin,
+                capture_output=True,
+                text=True,
+                timeout=_RELEASE_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            self._log(f"release failed, trying again: {type(error).__name__}")
+            return
+        if done.returncode != 0:
+            self._log(f"release failed, trying again: {done.stderr.strip()[-500:]}")
+            return
+        self._record({"kind": "released", "epoch": action.epoch})
+
+    def _record(self, record: Mapping[str, Any]) -> None:
+        """The record counts from now on, also where the disk does not take it; then people are told that it does not."""
+        self.state = fold([record], self.state)
+        try:
+            self._writer.append(record)
+            self.trouble = ""
+        except LedgerError as error:
+            self._log(str(error))
+            self.trouble = str(error)
+
+    def _note_arrivals(self) -> None:
+        while True:
+            try:
+                key, channel = self._deliveries.arrived.get_nowait()
+            except queue.Empty:
+                return
+            if not key.endswith(_LEDGER_TROUBLE):
+                self._record({"kind": "delivered", "key": key, "channel": channel})
+
+    def _hand_over(self) -> None:
+        for index in range(len(self.plan.channels)):
+            for key, text in self.state.notices.items():
+                if (key, index) not in self.state.delivered:
+                    self._deliveries.hand_over(self._notice(key, text), index)
+            if self.trouble:
+                text = f"{self.plan.experiment}: the ledger takes no records; the compute's own deadline still holds"
+                self._deliveries.hand_over(self._notice(f"{self.plan.experiment}/{_LEDGER_TROUBLE}", text), index)
+
+    def _notice(self, key: str, text: str) -> Notice:
+        return Notice(
+            key=key,
+            text=text,
+            experiment=self.plan.experiment,
+            spent=f"{self.state.spent:.2f}",
+            limit=str(self.plan.limit),
+            currency=self.plan.currency,
+        )
+
+    def _troubles(self) -> list[str]:
+        return [*filter(None, [self.trouble]), *self._deliveries.failures.values()]
+
+    def _log(self, text: str) -> None:
+        print(f"{clock.iso(clock.now().wall)} {text}", file=sys.stderr, flush=True)
+
+
+_LEDGER_TROUBLE = "ledger"
+
+
+def account(state: State, plan: Plan, now: clock.Moment) -> State:
+    """Return the state with everything used until now, without writing it."""
+    seen = instance.sample(plan.instance, now)
+    return fold([{"kind": "used", "at": now.as_json(), "use": _use(state, plan, seen, now)}], state)
+
+
+def _use(state: State, plan: Plan, seen: instance.Sample, now: clock.Moment) -> dict[str, list[str]]:
+    """Return name → [seconds, cost] of every account that grew."""
+    stored = state.accounts.get(STORAGE, Account())
+    passed = Decimal(str(round(now.since(state.last), 3))) if state.last else Decimal(0)
+    grown = {STORAGE: stored.until(stored.seconds + passed, plan.storage_per_h)}
+    for name, seconds in seen.seconds.items():
+        grown[name] = state.accounts.get(name, Account()).until(seconds, plan.compute_per_h)
+    return {
+        name: [str(one.seconds), str(one.cost)]
+        for name, one in grown.items()
+        if one != state.accounts.get(name) or name == STORAGE
+    }
+
+
+def _wait(wake: threading.Event, seconds: float, *events: threading.Event) -> None:
+    """Sleep for `seconds`, or until a signal sets one of `events` (a signal interrupts a short wait, not a long one)."""
+    slept = 0.0
+    while slept < seconds and not any(event.is_set() for event in events):
+        wake.wait(min(0.1, seconds - slept))
+        slept += 0.1
