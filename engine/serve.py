@@ -19,13 +19,14 @@ _THREADS = 1024
 """Made as needed. A running command holds one, and a cancel must still find one free."""
 _LOOK_AT_PARENT_S = 0.25
 _LOOK_AT_ENGINE_S = 2.0
-_UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+"""Outputs of commands may be large."""
 EngineAddress = Callable[[], str]
 
 
 def serve(register: Callable[[Any], None], engine: EngineAddress, at_end: Callable[[], None]) -> None:
     """Serve until the engine ends this process, or it or our parent is gone; `at_end` ends what was started."""
-    server = grpc.server(ThreadPoolExecutor(_THREADS), options=_UNLIMITED)
+    server = grpc.server(ThreadPoolExecutor(_THREADS), options=UNLIMITED)
     register(server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
@@ -43,7 +44,7 @@ def serve(register: Callable[[Any], None], engine: EngineAddress, at_end: Callab
 
 def channel(address: str) -> Any:
     """Open a channel to the engine, with messages of any size."""
-    return grpc.insecure_channel(address, options=_UNLIMITED)
+    return grpc.insecure_channel(address, options=UNLIMITED)
 
 
 def _wait(over: threading.Event, parent: int, engine: EngineAddress) -> None:
