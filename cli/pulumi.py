@@ -29,6 +29,10 @@ class Ended:
     stdout: str
 
 
+class EngineError(Exception):
+    """The engine refused for a reason that has a next step; the text is what the user reads."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Engine:
     """Pulumi's command line for one experiment of this project."""

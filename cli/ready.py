@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,9 @@ from cli.arguments import Options
 from cli.pulumi import Engine, EngineError
 from cli.state import clear_pending, deployment, explain, free_dead_locks
 from components.config import ConfigErrors, Experiment, read_file
+from engine import install
 from engine.environment import pulumi_environment
+from engine.progress import Trouble
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +57,13 @@ def make_ready(chosen: Options) -> Iterator[Run]:
             engine=Engine(project=project, experiment=chosen.experiment),
             console=console,
             json=chosen.json,
-            state=project / ".state",
+            state=project / os.environ.get("BURNIN_STATE", ".state"),
         )
+        install.ensure(project)
         for line in _free(run.engine):
             run.say(line)
         yield run
-    except (ConfigErrors, EngineError) as error:
+    except (ConfigErrors, EngineError, Trouble) as error:
         if chosen.debug:
             raise
         console.print(str(error), highlight=False, markup=False, soft_wrap=True)

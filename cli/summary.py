@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ _MEANS = {
     "could_not_run": "not proved: at least one check did not measure",
     "no_expectation": "measured, but no floor is known for this exact GPU",
 }
+_FRAME = re.compile(r"^(error: )?(exit status \d+|signal: \w+): running \".*\":?$|^error: update failed$")
 _WORST_FIRST = ("failed", "could_not_run", "no_expectation", "rehearsed", "passed")
 
 
@@ -35,9 +38,9 @@ def from_outputs(outputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def from_results(experiment: str, results: Path, failures: Mapping[str, str]) -> dict[str, Any]:
-    """Return the object of `--json` after a failed `up`, from what the checks left in the folder `results`."""
-    found = [_read(path) for path in sorted(results.glob("*.json"))] if results.is_dir() else []
+def from_results(experiment: str, results: Path | None, failures: Mapping[str, str]) -> dict[str, Any]:
+    """Return the object of `--json` after a failed `up`, from what the checks left in `results`; None: none ran."""
+    found = [_read(path) for path in sorted(results.glob("*.json"))] if results else []
     verdicts = [result.get("verdict", "could_not_run") for result in found] or ["could_not_run"]
     return {
         "experiment": experiment,
@@ -54,8 +57,6 @@ def from_results(experiment: str, results: Path, failures: Mapping[str, str]) ->
 def survivors(disks: Mapping[str, Any], prices: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what lives on after destroy: each disk with its price per month."""
     month = prices.get("disk_gib_month", "0")
-    from decimal import Decimal
-
     return [
         {
             "name": name,
@@ -65,6 +66,11 @@ def survivors(disks: Mapping[str, Any], prices: Mapping[str, Any]) -> list[dict[
         }
         for name, disk in sorted(disks.items())
     ]
+
+
+def words(text: str) -> str:
+    """Return what a failed program said to people, without the engine's line around it."""
+    return "\n".join(line for line in text.splitlines() if not _FRAME.match(line)).strip()
 
 
 def show(summary: Mapping[str, Any], console: Console) -> None:

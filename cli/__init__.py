@@ -1,0 +1,1 @@
+"""What `./burnin` runs beside the engine."""

@@ -1,0 +1,74 @@
+"""`./burnin WORD`: a table of words, each in a module of its own that is loaded when it is asked for."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Word:
+    """One word of the command line."""
+
+    name: str
+    module: str
+    does: str
+
+
+WORDS = (
+    Word(name="up", module="cli.up", does="make the disks, arm the budget, bring up the instance and prove it"),
+    Word(name="preview", module="cli.pass_through", does="show what `up` would change"),
+    Word(name="destroy", module="cli.destroy", does="release what costs money by the hour; disks stay"),
+    Word(name="refresh", module="cli.pass_through", does="compare the state with what the engine can see"),
+    Word(name="output", module="cli.pass_through", does="print the outputs of the last `up`"),
+    Word(name="meter", module="cli.meter", does="meter status: what is spent, and what comes next"),
+    Word(name="about", module="cli.about", does="which engine this is, whose, and why"),
+    Word(name="reference", module="cli.reference", does="write docs/config.md and the schema from the code"),
+    Word(name="check", module="cli.check", does="format, lint, types, arrows, dead code"),
+    Word(name="test", module="cli.tests", does="check, then the whole suite"),
+    Word(name="bench", module="cli.bench", does="measure: preview, verify; ratios within one run"),
+    Word(name="help", module="cli.__main__", does="this table"),
+)
+
+
+def main(argv: list[str]) -> int:
+    """Run the word in `argv`; return the exit code."""
+    name, *rest = argv or ["help"]
+    if name in ("help", "-h", "--help"):
+        print(_help())
+        return 0
+    word = next((word for word in WORDS if word.name == name), None)
+    if word is None:
+        near = difflib.get_close_matches(name, [word.name for word in WORDS], 1)
+        hint = f"did you mean `./burnin {near[0]}`?" if near else "`./burnin help` lists the words"
+        print(f"burnin: unknown word `{name}`; {hint}", file=sys.stderr)
+        return 2
+    return _run(word, rest)
+
+
+def _run(word: Word, rest: list[str]) -> int:
+    """No traceback reaches a user unless it was asked for."""
+    try:
+        code: int = importlib.import_module(word.module).main([word.name, *rest])
+    except KeyboardInterrupt:
+        print("\nburnin: interrupted; nothing was lost, run it again to go on", file=sys.stderr)
+        return 2
+    except Exception as error:
+        if "--debug" in rest or "BURNIN_DEBUG" in os.environ:
+            raise
+        print(f"burnin {word.name}: {type(error).__name__}: {error}\n  `--debug` shows where", file=sys.stderr)
+        return 2
+    return code
+
+
+def _help() -> str:
+    lines = [f"  {word.name:<10} {word.does}" for word in WORDS]
+    options = "Options of most: -s EXPERIMENT (default: local), --json, --debug"
+    return "\n".join(["./burnin WORD …", "", *lines, "", options])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
