@@ -56,7 +56,10 @@ class Engine:
     def pass_through(self, *words: str) -> int:
         """Run a command on our own terminal and return its exit code."""
         child = subprocess.Popen(
-            self._argv(words), cwd=self.project, env=pulumi_environment(self.project), preexec_fn=_belong_to_parent
+            self._argv(words),
+            cwd=self.project,
+            env=pulumi_environment(self.project),
+            preexec_fn=_belong_to_parent,  # noqa: PLW1509  # no thread runs yet
         )
         with _signals_go_to(child):
             return child.wait()
@@ -72,7 +75,7 @@ class Engine:
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            preexec_fn=_belong_to_parent,
+            preexec_fn=_belong_to_parent,  # noqa: PLW1509  # no thread runs yet
         )
         with _signals_go_to(child):
             return _read(child, on_event)

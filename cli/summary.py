@@ -12,7 +12,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-_COLOURS = {"passed": "green", "rehearsed": "cyan", "failed": "red", "could_not_run": "yellow", "no_expectation": "yellow"}
+_COLOURS = {
+    "passed": "green",
+    "rehearsed": "cyan",
+    "failed": "red",
+    "could_not_run": "yellow",
+    "no_expectation": "yellow",
+}
 _MEANS = {
     "passed": "every check measured a pass",
     "rehearsed": "on CPU: proves the plumbing only, says nothing of any GPU",
@@ -87,12 +93,9 @@ def show_survivors(summary: Mapping[str, Any], console: Console) -> None:
     """Print what outlives the instance, with its price."""
     currency = (summary.get("prices") or {}).get("currency", "")
     for disk in summary["survivors"]:
-        console.print(
-            f"Outlives it    disk {disk['name']}, {disk['size_gib']} GiB, {disk['per_month']} {currency} a month, {disk['where']}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
+        price = f"{disk['per_month']} {currency} a month"
+        text = f"Outlives it    disk {disk['name']}, {disk['size_gib']} GiB, {price}, {disk['where']}"
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def _show_prices(summary: Mapping[str, Any], console: Console) -> None:
@@ -106,12 +109,17 @@ def _checks(checks: list[dict[str, Any]]) -> Table:
         table.add_column(title, overflow="fold")
     for check in checks:
         colour = _COLOURS.get(check["verdict"], "yellow")
-        table.add_row(check["name"], f"[{colour}]{check['verdict']}[/]", _figures(check["figures"]), _figures(check["floor"]))
+        table.add_row(
+            check["name"], f"[{colour}]{check['verdict']}[/]", _figures(check["figures"]), _figures(check["floor"])
+        )
     return table
 
 
 def _figures(figures: Mapping[str, Any] | None) -> str:
-    return ", ".join(f"{name} {value}" for name, value in (figures or {}).items() if not isinstance(value, (dict, list))) or "–"
+    return (
+        ", ".join(f"{name} {value}" for name, value in (figures or {}).items() if not isinstance(value, (dict, list)))
+        or "–"
+    )
 
 
 def _check(check: Mapping[str, Any]) -> dict[str, Any]:

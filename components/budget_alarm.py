@@ -41,9 +41,9 @@ class BudgetAlarm(pulumi.ComponentResource):
 def _plan(args: BudgetAlarmArgs) -> pulumi.Output[dict[str, Any]]:
     budget = args.experiment.budget
     channels = [
-        {"kind": "webhook", "url": args.secrets[channel.url_secret]}
+        {"kind": "webhook", "url": args.secrets[channel.target]}
         if channel.kind == "webhook"
-        else {"kind": channel.kind, "path": channel.path}
+        else {"kind": channel.kind, "path": channel.target}
         for channel in budget.channels
     ]
     return pulumi.Output.from_input(

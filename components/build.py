@@ -8,7 +8,6 @@ from typing import Any
 import pulumi
 
 from components.budget_alarm import BudgetAlarm, BudgetAlarmArgs
-from components.config import Experiment
 from components.container_image import ContainerImage, ContainerImageArgs
 from components.data_disk import DataDisk, DataDiskArgs
 from components.gpu_instance import GpuInstance, GpuInstanceArgs

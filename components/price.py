@@ -69,7 +69,10 @@ def whole_life(experiment: Experiment) -> Price:
                 label="Per hour",
                 text=f"{cents(compute + storage)} {said} = {nodes} node × {prices.node_hour}/h + {disks} ÷ 730 h",
             ),
-            Line(label="To deadline", text=f"{cents(deadline)} {said} in {hours} h; limit {experiment.budget.limit} {said}"),
+            Line(
+                label="To deadline",
+                text=f"{cents(deadline)} {said} in {hours} h; limit {experiment.budget.limit} {said}",
+            ),
             Line(label="After destroy", text=f"{cents(month)} {said} a month = {disks} (prices of {prices.as_of})"),
         ),
     )

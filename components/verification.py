@@ -58,9 +58,7 @@ def worst(verdicts: list[str]) -> str:
     return min(verdicts, key=WORST_FIRST.index) if set(verdicts) <= set(WORST_FIRST) else "could_not_run"
 
 
-def _options(
-    parent: pulumi.Resource, earlier: list[pulumi.Resource], plan: dict[str, Any]
-) -> pulumi.ResourceOptions:
+def _options(parent: pulumi.Resource, earlier: list[pulumi.Resource], plan: dict[str, Any]) -> pulumi.ResourceOptions:
     timeout = f"{plan['deadline_s'] + _SPARE_S}s"
     return pulumi.ResourceOptions(
         parent=parent,

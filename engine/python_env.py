@@ -69,10 +69,17 @@ def complete(wanted: Environment, project: Path) -> bool:
 def _make(wanted: Environment, project: Path) -> None:
     python = project / wanted.folder / "bin" / "python"
     found = uv.find()
-    environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "UV_LINK_MODE": os.environ.get("UV_LINK_MODE", "hardlink")}
+    environment = {
+        **os.environ,
+        "UV_PYTHON_DOWNLOADS": "never",
+        "UV_LINK_MODE": os.environ.get("UV_LINK_MODE", "hardlink"),
+    }
     work = Work(f"Installing {wanted.holds}", wanted.about_s)
     if not python.exists():
-        run_quiet([found, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(project / wanted.folder)], environment)
+        run_quiet(
+            [found, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(project / wanted.folder)],
+            environment,
+        )
     install = [found, "pip", "install", "--python", str(python), "--compile-bytecode"]
     if wanted.folder == ".venv-verify" and not _nvidia() and _cpu_build(install, wanted, project, environment):
         work.done()
@@ -83,7 +90,11 @@ def _make(wanted: Environment, project: Path) -> None:
 
 def _cpu_build(install: list[str], wanted: Environment, project: Path, environment: Mapping[str, str]) -> bool:
     """Try torch's CPU build, a tenth of the size; its own index has other hashes, so it is pinned by version alone."""
-    pins = [line.split()[0] for line in (project / wanted.requirements).read_text().splitlines() if line.startswith("torch==")]
+    pins = [
+        line.split()[0]
+        for line in (project / wanted.requirements).read_text().splitlines()
+        if line.startswith("torch==")
+    ]
     version = sys.version_info[:2]
     pin = pins[0] if version < (3, 11) else pins[-1]
     quick = {**environment, "UV_HTTP_TIMEOUT": _NO_GPU_TRY_S, "UV_HTTP_RETRIES": "0"}

@@ -40,7 +40,9 @@ def download(site: str = pins.VENDOR, sums: str = pins.VENDOR_SUMS) -> Path | No
         return cache.folder() / target
     name = f"pulumi-v{pins.PULUMI}-linux-{_MACHINES.get(platform.machine(), platform.machine())}.tar.gz"
     try:
-        with urllib.request.urlopen(f"{sums}/v{pins.PULUMI}/pulumi-{pins.PULUMI}-checksums.txt", timeout=_ANSWER_S) as answer:
+        with urllib.request.urlopen(
+            f"{sums}/v{pins.PULUMI}/pulumi-{pins.PULUMI}-checksums.txt", timeout=_ANSWER_S
+        ) as answer:
             expected = _expected(answer.read().decode(), name)
         return cache.once(target, lambda folder: _fetch(f"{site}/{name}", expected, folder))
     except (urllib.error.URLError, OSError):

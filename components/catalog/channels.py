@@ -21,7 +21,5 @@ CHANNELS = (
         target="url_secret: name of the stack secret that holds the URL",
         example="{kind: webhook, url_secret: alarmUrl}",
     ),
-    ChannelFacts(
-        kind="log", target="path: file that gets one line per alarm", example="{kind: log, path: alarms.log}"
-    ),
+    ChannelFacts(kind="log", target="path: file that gets one line per alarm", example="{kind: log, path: alarms.log}"),
 )

@@ -98,5 +98,3 @@ GPUS: Mapping[str, Gpu] = MappingProxyType({row.model: row for row in _ROWS})
 FAIL_SHARE = MappingProxyType({"bf16_matmul": 0.78, "all_reduce_8": 0.90})
 """Below this share of the measured figure a card or node fails. The matmul figures are the best of a search over shapes;
 one fixed shape reaches 5 to 15 % less, so 0.92 of 0.85."""
-
-

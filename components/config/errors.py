@@ -30,7 +30,7 @@ class ConfigError:
         return f"  {place}{self.path}{found}\n    {self.rule}{hint}"
 
 
-class ConfigErrors(Exception):
+class ConfigErrors(Exception):  # noqa: N818  # it holds several
     """Everything that is wrong with a config; its text is the whole screen."""
 
     def __init__(self, errors: tuple[ConfigError, ...], source: str = "") -> None:

@@ -66,9 +66,7 @@ def parse(value: object, path: Path | None, name: str, *, text: str | None = Non
 def _errors(found: tuple[tuple[Place, str, Any, str], ...], path: Path | None, text: str | None) -> ConfigErrors:
     lines = text if text is not None else _text(path)
     errors = (
-        ConfigError(
-            path=_dotted(place), line=find(lines, ("config", KEY, *place)), rule=rule, value=value, hint=hint
-        )
+        ConfigError(path=_dotted(place), line=find(lines, ("config", KEY, *place)), rule=rule, value=value, hint=hint)
         for place, rule, value, hint in found
     )
     return ConfigErrors(tuple(errors), _shown(path))

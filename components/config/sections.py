@@ -83,7 +83,7 @@ class Prices(Section):
     node_hour: Money = Field(description="One node for one hour.")
     disk_gib_month: Money = Field(Decimal(0), description="One GiB of disk for one month (730 hours).")
     egress_gib: Money = Field(Decimal(0), description="One GiB that leaves the cloud.")
-    as_of: date = Field(description="Day these prices were read, quoted: \"2026-11-30\".")
+    as_of: date = Field(description='Day these prices were read, quoted: "2026-11-30".')
 
 
 class Channel(Section):
@@ -95,11 +95,18 @@ class Channel(Section):
     )
     path: Path | None = Field(None, description="log: the file, relative to the project.")
 
+    @property
+    def target(self) -> str:
+        """The secret's name or the file; the rules have seen to it that there is one."""
+        return str(self.url_secret if self.kind == "webhook" else self.path)
+
 
 class Budget(Section):
     """What may be spent, and what happens then."""
 
-    limit: Annotated[Money, Field(gt=0)] = Field(description="Most that the experiment may cost, all its instances together.")
+    limit: Annotated[Money, Field(gt=0)] = Field(
+        description="Most that the experiment may cost, all its instances together."
+    )
     alarm_percent: tuple[Percent, ...] = Field((50, 80, 100), description="Shares of the limit that raise an alarm, %.")
     lifetime_h: Hours = Field(Decimal(16), description="Longest life of one instance, hours.")
     at_limit: Literal["notify", "stop", "release"] = Field(

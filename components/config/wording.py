@@ -87,7 +87,9 @@ def _keys(place: Place) -> list[str]:
     for step in (step for step in place if isinstance(step, str)):
         field = section.model_fields.get(step)
         section = next(iter(_sections(field.annotation)), section) if field else section
-    return [field.alias or name for name, field in section.model_fields.items() if (section, name) != (Experiment, "name")]
+    return [
+        field.alias or name for name, field in section.model_fields.items() if (section, name) != (Experiment, "name")
+    ]
 
 
 def _sections(annotation: Any) -> Iterator[type[BaseModel]]:

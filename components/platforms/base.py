@@ -59,7 +59,9 @@ class ProofArgs:
 class Platform(Protocol):
     """Where machines come from. Every method makes exactly one resource, named as told."""
 
-    experiment: Experiment
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment that is made on it."""
 
     def machine(self) -> Machine:
         """Return what is there; raise ConfigErrors when it is not what the config declares."""

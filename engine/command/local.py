@@ -8,6 +8,8 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import IO
 
 from engine.command.guard import Guard
@@ -17,6 +19,7 @@ from engine.command.stream import PIECE, Stream
 _SHELL = ("/bin/sh", "-c")
 _GRACE_S = 5.0
 """Between asking a group to end and killing it."""
+_LOOK_S = 0.02
 _HELD_PIPES_S = 1.0
 """How long a cancelled command's output is awaited: whoever left the group may hold it open for ever."""
 _GO_NAMES = {
@@ -127,14 +130,24 @@ def _feed(child: subprocess.Popen[bytes], stdin: bytes) -> None:
 def _end_group(child: subprocess.Popen[bytes]) -> None:
     _signal_group(child.pid, signal.SIGTERM)
     deadline = time.monotonic() + _GRACE_S
-    while _group_lives(child) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    while _group_lives(child.pid) and time.monotonic() < deadline:
+        time.sleep(_LOOK_S)
     _signal_group(child.pid, signal.SIGKILL)
 
 
-def _group_lives(child: subprocess.Popen[bytes]) -> bool:
-    child.poll()  # a child that nobody waits for stays in its group
-    return _signal_group(child.pid, 0)
+def _group_lives(group: int) -> bool:
+    if not _signal_group(group, 0):
+        return False
+    states = [state for pgrp, state in _processes() if pgrp == group]
+    return not states or any(state not in "ZX" for state in states)  # nobody may have reaped the dead yet
+
+
+def _processes() -> Iterator[tuple[int, str]]:
+    """Yield process group and state of every process, where the system tells them."""
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            state, _, pgrp = file.read_text(errors="replace").rpartition(")")[2].split()[:3]
+            yield int(pgrp), state
 
 
 def _signal_group(group: int, number: int) -> bool:

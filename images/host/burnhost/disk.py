@@ -53,7 +53,9 @@ def _marker(folder: Path) -> dict[str, Any] | None:
         raise RefusedError(f"{folder} is a file, expected a folder")
     strange = [entry.name for entry in folder.iterdir() if not _leftover(entry)] if folder.exists() else []
     if strange:
-        raise RefusedError(f"{folder} is not empty and carries no marker ({strange[0]} lies in it): name another folder")
+        raise RefusedError(
+            f"{folder} is not empty and carries no marker ({strange[0]} lies in it): name another folder"
+        )
     return None
 
 

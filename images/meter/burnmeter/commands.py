@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from burnmeter import clock, decide, instance, ledger, plan as plans, status
+from burnmeter import clock, decide, instance, ledger, status
+from burnmeter import plan as plans
 from burnmeter.meter import Meter, account
 from burnmeter.plan import Plan
 from burnmeter.state import State, fold

@@ -11,7 +11,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from burnmeter import clock, instance, plan as plans, status
+from burnmeter import clock, instance, status
+from burnmeter import plan as plans
 from burnmeter.channels import Notice
 from burnmeter.decide import Notify, Release, decide
 from burnmeter.delivery import Deliveries

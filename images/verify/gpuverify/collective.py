@@ -123,4 +123,4 @@ def _wrong(one: Mapping[str, Any], n: int, sizes: list[int]) -> str | None:
 def _median(seconds: Any, iterations: int) -> float | None:
     if not isinstance(seconds, list) or len(seconds) != iterations or not all(is_number(s) and s > 0 for s in seconds):
         return None
-    return statistics.median(seconds)
+    return float(statistics.median(seconds))

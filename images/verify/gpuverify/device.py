@@ -57,7 +57,9 @@ class Cuda(Cpu):
     def __init__(self, torch: Any, rank: int) -> None:
         super().__init__(torch, rank)
         if not torch.cuda.is_available():
-            raise RuntimeError("torch.cuda.is_available() is False: look at `--gpus all`, then at the host's nvidia-smi")
+            raise RuntimeError(
+                "torch.cuda.is_available() is False: look at `--gpus all`, then at the host's nvidia-smi"
+            )
         torch.cuda.set_device(rank)
         torch.backends.cuda.matmul.allow_tf32 = False
         self.where = torch.device("cuda", rank)

@@ -50,7 +50,9 @@ def read(text: str) -> dict[str, Any]:
     if not problems:
         problems = [p for i, row in enumerate(plan["checks"]) for p in _problems(f"checks[{i}]", row, _CHECK_KEYS, {})]
     if not problems and not (1 <= plan["ranks"] <= _MOST_RANKS and plan["checks"]):
-        problems = [f"{plan['ranks']} ranks and {len(plan['checks'])} checks: expected 1 to {_MOST_RANKS} and one or more"]
+        problems = [
+            f"{plan['ranks']} ranks and {len(plan['checks'])} checks: expected 1 to {_MOST_RANKS} and one or more"
+        ]
     if problems:
         raise PlanError("; ".join(problems))
     return plan

@@ -77,7 +77,9 @@ class Proof:
         return self._judge(name, ranks.measured.get(name, {}))
 
     def _stopped(self, name: str, ranks: launcher.Ranks) -> Verdict:
-        first = not any(self._verdicts.get(other, None) and ranks.stopped in self._verdicts[other].reason for other in self._rows)
+        first = not any(
+            self._verdicts.get(other, None) and ranks.stopped in self._verdicts[other].reason for other in self._rows
+        )
         if not first:
             return could_not_run(f"not reached: {ranks.stopped}", rank=ranks.stopped_rank)
         if unmet := self._unmet(name):

@@ -11,4 +11,4 @@ def seconds(device: Any, operation: Callable[[], Any], warmups: int, iterations:
     """Return the median over `iterations`, after `warmups` that do not count."""
     for _ in range(warmups):
         operation()
-    return statistics.median(device.time(operation) for _ in range(iterations))
+    return float(statistics.median(device.time(operation) for _ in range(iterations)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 PASSED, FAILED, COULD_NOT_RUN = "passed", "failed", "could_not_run"
 REHEARSED, NO_EXPECTATION = "rehearsed", "no_expectation"
@@ -62,10 +62,12 @@ def against_floor(verdict: Verdict, figure: str, floors: Mapping[str, float] | N
     floor = floors["figure"]
     if value < floor:
         reason = f"{figure} {value:.4g}, floor {floor:.4g}"
-        return failed(reason, "slower than a good one: throttling, a lost link, or another card", figures=verdict.figures)
+        return failed(
+            reason, "slower than a good one: throttling, a lost link, or another card", figures=verdict.figures
+        )
     return verdict
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether `value` is a finite number, and not a truth value."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

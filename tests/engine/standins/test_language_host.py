@@ -55,7 +55,7 @@ def test_how_a_program_ends(project: Project, name: str) -> None:
 
 def test_an_exception_shows_the_users_own_files_alone(project: Project) -> None:
     screen = project.up("def f():\n    raise ValueError('boom')\nf()\n").screen
-    assert [line for line in screen.splitlines() if 'File "' in line][0].endswith(', line 3, in <module>'), screen
+    assert next(line for line in screen.splitlines() if 'File "' in line).endswith(", line 3, in <module>"), screen
     assert '__main__.py", line 2, in f' in screen
     assert "ValueError: boom" in screen
     assert "runpy" not in screen

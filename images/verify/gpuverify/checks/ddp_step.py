@@ -38,8 +38,7 @@ def judge(measured: Mapping[int, Mapping[str, Any]], row: Mapping[str, Any], pla
     tolerance = 0.0 if n & (n - 1) == 0 else _TOLERANCE
     for rank, one in measured.items():
         largest, difference = one.get("largest"), one.get("difference")
-        right = is_number(largest) and is_number(difference) and largest > 0
-        if not right or not 0 <= difference <= tolerance * largest:
+        if not (is_number(largest) and is_number(difference) and largest > 0 and 0 <= difference <= tolerance * largest):
             reason = f"rank {rank}: gradients differ by {difference} (largest {largest})"
             return failed(reason, "gradients are not those of the whole batch: a collective loses or doubles data", rank)
     return good({"gradients": measured[0]["elements"], "ranks": n})

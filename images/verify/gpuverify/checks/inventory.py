@@ -52,7 +52,9 @@ def judge(measured: Mapping[int, Mapping[str, Any]], row: Mapping[str, Any], pla
             reason = f"GPU {index} is {gpu.get('name')!r}, declared {wanted['model']}"
             return failed(reason, "another machine than was ordered", index, figures)
         if gpu.get("mig.mode.current") == "Enabled":
-            return failed(f"GPU {index} is split (MIG on)", "`nvidia-smi -mig 0`, or ask for a whole card", index, figures)
+            return failed(
+                f"GPU {index} is split (MIG on)", "`nvidia-smi -mig 0`, or ask for a whole card", index, figures
+            )
     return good(figures)
 
 

@@ -67,11 +67,12 @@ def judge(measured: Mapping[int, Mapping[str, Any]], row: Mapping[str, Any], pla
             return failed(reason, "the device computes wrong: do not train on it, tell the vendor", rank)
     for key in ("exact_checksum", "checksum"):
         if len({one.get(key) for one in measured.values()}) != 1 or measured[0].get(key) is None:
-            rank = _odd_one_out({rank: one.get(key) for rank, one in measured.items()})
-            return failed(f"devices disagree on the same product ({key})", "the one in the minority is wrong", rank)
-    times = [one.get("seconds") for one in measured.values()]
-    if not all(is_number(t) and t > 0 for t in times):
-        return could_not_run(f"times were not measured: {times}")
+            odd = _odd_one_out({rank: one.get(key) for rank, one in measured.items()})
+            return failed(f"devices disagree on the same product ({key})", "the one in the minority is wrong", odd)
+    given = [one.get("seconds") for one in measured.values()]
+    times = [t for t in given if is_number(t) and t > 0]
+    if len(times) != len(given):
+        return could_not_run(f"times were not measured: {given}")
     size = measured[0]["size"]
     tflops = 3 * matmul_tflops(size, size, size, max(times))
     return against_floor(good({"size": size, "tflops": float(f"{tflops:.4g}")}), "tflops", row["floors"])

@@ -53,6 +53,7 @@ def judge(measured: Mapping[int, Mapping[str, Any]], row: Mapping[str, Any], pla
     """No wrong word on any device."""
     for rank, one in measured.items():
         if one.get("wrong") != 0 or not is_number(one.get("bytes")) or one["bytes"] <= 0:
-            reason = f"rank {rank}: {one.get('wrong')} wrong words of {one.get('bytes')} bytes, first at {one.get('first_bad')}"
+            found = f"{one.get('wrong')} wrong words of {one.get('bytes')} bytes"
+            reason = f"rank {rank}: {found}, first at {one.get('first_bad')}"
             return failed(reason, "bad memory (look at ECC and row remapping): exchange the card", rank)
     return good({"passes": PASSES, "gib": round(min(one["bytes"] for one in measured.values()) / 2**30, 3)})
