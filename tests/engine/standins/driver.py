@@ -20,7 +20,7 @@ from google.protobuf import empty_pb2
 from pulumi.runtime.proto import engine_pb2_grpc
 
 ROOT = Path(__file__).resolve().parents[3]
-DEADLINE_S = 60.0
+DEADLINE_S = 30.0
 STACK = "dev"
 Environment = dict[str, str]
 

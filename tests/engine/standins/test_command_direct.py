@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shutil
 import signal
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +28,6 @@ pytestmark = pytest.mark.engine
 LOCAL, REMOTE, COPY = "command:local:Command", "command:remote:Command", "command:remote:CopyToRemote"
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 SAME, CHANGED = messages.DiffResponse.DIFF_NONE, messages.DiffResponse.DIFF_SOME
-LABEL = f"direct-{os.getpid()}"
 
 
 def struct(given: dict[str, Any]) -> Any:
@@ -48,6 +49,16 @@ class Plugin:
     engine: FakeEngine
     stop_engine: Callable[[], None]
     folder: Path
+    label: str
+
+    def named(self, name: str) -> list[int]:
+        """Return the processes of that name that it has started, directly or not."""
+        found = []
+        for pid in labelled(self.label):
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                if Path(f"/proc/{pid}/comm").read_text().strip() == name:
+                    found.append(pid)
+        return found
 
     def create(self, inputs: dict[str, Any], *, kind: str = LOCAL, preview: bool = False, timeout: float = 0) -> Any:
         request = messages.CreateRequest(urn=urn(kind), properties=struct(inputs), preview=preview, timeout=timeout)
@@ -69,14 +80,18 @@ class Plugin:
 
 @contextmanager
 def started(plugin: Path, engine: Any, folder: Path) -> Iterator[Plugin]:
-    environment = {**engine.environment, "BURNIN_TEST": LABEL}
+    label = uuid.uuid4().hex
+    environment = {**engine.environment, "BURNIN_TEST": label}
     with (
         fake_engine() as (fake, address, stop),
         served(plugin, address, folder, environment) as (process, channel),
     ):
         stub = provider_pb2_grpc.ResourceProviderStub(channel)
         stub.Configure(messages.ConfigureRequest(acceptSecrets=True, acceptResources=True))
-        yield Plugin(stub, process, fake, stop, folder)
+        try:
+            yield Plugin(stub, process, fake, stop, folder, label)
+        finally:
+            end_labelled(label)
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +101,12 @@ def shared(plugin: Path, engine: Any, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture
-def command(shared: Plugin) -> Iterator[Plugin]:
+def command(shared: Plugin) -> Plugin:
     """One plugin for all tests that leave it as it was, its folder empty."""
     shared.engine.messages.clear()
-    shutil.rmtree(shared.folder)
-    shared.folder.mkdir()
-    yield shared
+    for left in shared.folder.iterdir():
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    return shared
 
 
 @pytest.fixture
@@ -99,18 +114,6 @@ def fresh(plugin: Path, engine: Any, tmp_path: Path) -> Iterator[Plugin]:
     """A plugin for one test that ends it."""
     with started(plugin, engine, tmp_path) as running:
         yield running
-    end_labelled(LABEL)
-
-
-def _named(name: str) -> list[int]:
-    found = []
-    for pid in labelled(LABEL):
-        try:
-            if Path(f"/proc/{pid}/comm").read_text().strip() == name:
-                found.append(pid)
-        except OSError:
-            continue
-    return found
 
 
 def failure(run: Callable[[], Any]) -> str:
@@ -181,8 +184,8 @@ def test_a_background_child_that_holds_the_output_is_waited_for(command: Plugin)
 
 def test_a_background_child_without_the_output_lives_on(command: Plugin) -> None:
     command.create({"create": "sleep 600 >/dev/null 2>&1 &"})
-    assert len(_named("sleep")) == 1
-    os.kill(_named("sleep")[0], signal.SIGKILL)
+    assert len(command.named("sleep")) == 1
+    os.kill(command.named("sleep")[0], signal.SIGKILL)
 
 
 def test_cancel_ends_the_whole_group(fresh: Plugin) -> None:
@@ -190,7 +193,7 @@ def test_cancel_ends_the_whole_group(fresh: Plugin) -> None:
     until(lambda: "up" in fresh.engine.said, "the command runs")
     fresh.stub.Cancel(empty_pb2.Empty())
     assert 'running "sleep 600 & sleep 600 & echo up; wait"' in running().details()
-    until(lambda: not _named("sleep"), "the group is gone")
+    until(lambda: not fresh.named("sleep"), "the group is gone")
 
 
 def test_cancel_kills_what_does_not_heed_it(fresh: Plugin) -> None:
@@ -200,7 +203,7 @@ def test_cancel_kills_what_does_not_heed_it(fresh: Plugin) -> None:
     fresh.stub.Cancel(empty_pb2.Empty())
     assert "signal: killed" in running().details()
     assert time.monotonic() - start < 10
-    assert not _named("sleep")
+    assert not fresh.named("sleep")
 
 
 def test_cancel_does_not_wait_for_a_pipe_that_somebody_outside_the_group_holds(fresh: Plugin) -> None:
@@ -212,7 +215,7 @@ def test_cancel_does_not_wait_for_a_pipe_that_somebody_outside_the_group_holds(f
 
 def test_a_deadline_ends_the_whole_group(fresh: Plugin) -> None:
     assert "signal: terminated" in failure(lambda: fresh.create({"create": "sleep 600 & wait"}, timeout=0.3))
-    assert not _named("sleep")
+    assert not fresh.named("sleep")
 
 
 @pytest.mark.parametrize(
@@ -379,12 +382,12 @@ class TestAtTheEnd:
     def test_it_ends_with_the_engine(self, running: Plugin) -> None:
         running.stop_engine()
         until(lambda: running.process.poll() is not None, "the plugin has ended")
-        until(lambda: not labelled(LABEL), "nothing is left")
+        until(lambda: not labelled(running.label), "nothing is left")
 
     def test_killed_it_takes_its_commands_along(self, running: Plugin) -> None:
         running.process.kill()
-        until(lambda: not labelled(LABEL), "nothing is left")
+        until(lambda: not labelled(running.label), "nothing is left")
 
     def test_told_to_end_it_takes_its_commands_along(self, running: Plugin) -> None:
         running.process.terminate()
-        until(lambda: not labelled(LABEL), "nothing is left")
+        until(lambda: not labelled(running.label), "nothing is left")
