@@ -9,7 +9,8 @@ from components.catalog.checks import CHECKS, Check
 from components.catalog.gpus import FAIL_SHARE, GPUS
 from components.catalog.levels import LEVEL_DEADLINE_S
 
-REHEARSAL_RANKS = 2
+FEWEST, MOST = 2, 4
+"""Ranks of a rehearsal: two can talk, and more than four only crowd a CPU."""
 _ITERATIONS = {"quick": 1, "full": 3, "soak": 50}
 """How often a level repeats what a quick one does once."""
 
@@ -41,7 +42,7 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
         "rehearsal": rehearsal,
         "device": "cpu" if rehearsal else "cuda",
         "backend": "gloo" if rehearsal else "nccl",
-        "ranks": REHEARSAL_RANKS if rehearsal else request.gpu_count,
+        "ranks": min(max(request.gpu_count, FEWEST), MOST) if rehearsal else request.gpu_count,
         "gpu": None if rehearsal else _gpu(request),
         "accept_no_expectation": request.accept_no_expectation,
         "deadline_s": LEVEL_DEADLINE_S[request.level] // 2,

@@ -18,7 +18,7 @@ class Machine:
     model: str | None = None
     """Model of the catalogue; None: no GPU here, so the checks rehearse on CPU."""
     count: int = 0
-    """GPUs per node."""
+    """GPUs per node; in a rehearsal that was asked for, how many it stands for."""
     memory_gib: int | None = None
     """Memory of one GPU, GiB."""
     driver: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 import pulumi
 from pulumi_command import local
 
-from components.config import Disk, Experiment
+from components.config import ConfigError, ConfigErrors, Disk, Experiment
 from components.platforms.base import InstanceArgs, Machine, Made, ProofArgs
 from components.platforms.local_gpus import find_machine
-from components.platforms.local_state import next_generation, next_revision
+from components.platforms.local_state import made_but_gone, next_generation, next_revision
 from components.programs import pack
 
 
@@ -45,8 +45,21 @@ class Local:
         return Path(self.experiment.platform.root or self.state / "local") / self.experiment.name
 
     def machine(self) -> Machine:
-        """See NVML; raise ConfigErrors when declared GPUs are missing."""
+        """See NVML and the disks' markers; raise ConfigErrors when declared GPUs or known disks are missing."""
+        if vanished := tuple(self._vanished()):
+            raise ConfigErrors(vanished, f"experiment {self.experiment.name}")
         return find_machine(self.experiment.instances)
+
+    def _vanished(self) -> Iterator[ConfigError]:
+        for index, disk in enumerate(self.experiment.disks):
+            folder = self.root / "disks" / disk.name
+            if (made := made_but_gone(folder)) is not None:
+                yield ConfigError(
+                    path=f"disks[{index}]",
+                    line=None,
+                    rule=f"disk {disk.name} vanished: {folder} has lost its marker",
+                    hint=f"mount or move it back; to give it up for good and start empty, remove {made}",
+                )
 
     def logs(self, half: str) -> str:
         """Folder of the rank logs."""

@@ -40,14 +40,14 @@ class Sight:
 def find_machine(instances: Instances, sight: Sight | None = None) -> Machine:
     """Return this machine; raise ConfigErrors when it has not what `instances` declares."""
     if instances.gpu == "none":
-        return Machine()
+        return Machine(count=instances.per_node)
     sight = sight or look()
     found = tuple(match(gpu.name, gpu.memory_gib) for gpu in sight.gpus)
     if instances.gpu == "auto":
         return _as_found(sight, found)
     fitting = [model for model in found if model == instances.gpu]
     if len(fitting) < instances.per_node:
-        raise ConfigErrors((_missing(instances, sight, found),))
+        raise ConfigErrors((_missing(instances, sight, found),), "this machine")
     memory = next(gpu.memory_gib for gpu, model in zip(sight.gpus, found, strict=True) if model == instances.gpu)
     return Machine(model=instances.gpu, count=instances.per_node, memory_gib=memory, driver=sight.driver)
 

@@ -25,6 +25,12 @@ def next_revision(folder: Path) -> int:
     return last if _lives(_read(folder / "process.json")) else last + 1
 
 
+def made_but_gone(folder: Path) -> Path | None:
+    """Return the register of a disk that was made in `folder` and whose marker is gone; None when all is well."""
+    register = folder.with_name(f".{folder.name}.made.json")
+    return register if register.exists() and not (folder / ".burnin-disk.json").exists() else None
+
+
 def _lives(record: Mapping[str, Any]) -> bool:
     """Whether the recorded process still runs: same boot, same pid, same start, not a zombie."""
     try:

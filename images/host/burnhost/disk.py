@@ -23,13 +23,16 @@ def ensure(spec: dict[str, Any]) -> dict[str, Any]:
     """Make the disk or adopt the one that is there; raise RefusedError for a folder that is not its own."""
     folder = Path(spec["path"])
     marker = _marker(folder)
-    if marker is not None:
+    if marker is None:
+        _never_there(folder)
+    else:
         _own(folder, marker, spec)
     _room(folder, spec, new=marker is None)
     made = marker or {"schema": _SCHEMA, "id": f"disk-{uuid.uuid4().hex[:12]}", "created_at": clock.wall()}
     wanted = {**made, "experiment": spec["experiment"], "name": spec["name"], "size_gib": spec["size_gib"]}
     if wanted != marker:
         _mark(folder, wanted)
+    records.write(_register(folder), {"schema": _SCHEMA, "id": wanted["id"], "path": str(folder)})
     return {
         "path": str(folder),
         "id": wanted["id"],
@@ -62,6 +65,19 @@ def _marker(folder: Path) -> dict[str, Any] | None:
 def _leftover(entry: Path) -> bool:
     """A marker that a killed run had not yet put in its place, or what mkfs leaves."""
     return entry.name.startswith(f".{MARKER}.") or entry.name == "lost+found"
+
+
+def _register(folder: Path) -> Path:
+    """Beside the disk, what was made there: so that a lost or unmounted disk is missed, not silently made anew."""
+    return folder.with_name(f".{folder.name}.made.json")
+
+
+def _never_there(folder: Path) -> None:
+    if _register(folder).exists():
+        raise RefusedError(
+            f"{folder} vanished: it held a disk (see {_register(folder)}) and its marker is gone. Mount or move it back; "
+            "to give it up for good and start empty, remove that file"
+        )
 
 
 def _own(folder: Path, marker: dict[str, Any], spec: dict[str, Any]) -> None:
