@@ -14,6 +14,14 @@ from engine.command.outcome import CommandFailedError, Properties, Say
 
 _FIRST_DELAY_S, _GROWTH, _LONGEST_DELAY_S = 0.1, 1.5, 5.0
 _MISMATCH = "ssh: handshake failed: ssh: host key mismatch"
+_KEY_ALGORITHMS = (
+    "ssh-ed25519",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+    "rsa-sha2-512",
+    "rsa-sha2-256",
+)
 T = TypeVar("T")
 
 
@@ -23,13 +31,15 @@ async def dial(host: Properties, say: Say, open_now: AsyncExitStack) -> Any:
     proxy = host.get("proxy")
     if proxy is None:
         return await open_now.enter_async_context(await _retry("Dial", host, say, lambda: _connect(host, options)))
-    jump_options = await _options(proxy, open_now)
-    jump = await _retry("Dial proxy", proxy, say, lambda: _connect(proxy, jump_options))
-    await open_now.enter_async_context(jump)
-    through = {**options, "tunnel": jump}
-    return await open_now.enter_async_context(
-        await _retry("Dial from proxy", host, say, lambda: _connect(host, through))
-    )
+    try:
+        jump_options = await _options(proxy, open_now)
+        jump = await _retry("Dial proxy", proxy, say, lambda: _connect(proxy, jump_options))
+        await open_now.enter_async_context(jump)
+        through = {**options, "tunnel": jump}
+        end = await _retry("Dial from proxy", host, say, lambda: _connect(host, through))
+    except CommandFailedError as failure:
+        raise CommandFailedError(f"proxy: {failure}") from failure
+    return await open_now.enter_async_context(end)
 
 
 async def _connect(host: Properties, options: dict[str, Any]) -> Any:
@@ -57,15 +67,18 @@ def _reason(error: Exception, host: Properties) -> str:
     place = f"{host['host']}:{int(host.get('port') or 22)}"
     if isinstance(error, asyncssh.HostKeyNotVerifiable):
         return _MISMATCH
-    if host.get("hostKey") and isinstance(error, asyncssh.KeyExchangeFailed):  # it has only keys of another kind
-        return _MISMATCH
     if isinstance(error, asyncssh.PermissionDenied):
         return "ssh: handshake failed: ssh: unable to authenticate, no supported methods remain"
     if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
         return f"dial tcp {place}: i/o timeout"
     if isinstance(error, OSError):
-        return f"dial tcp {place}: connect: {(os.strerror(error.errno) if error.errno else str(error)).lower()}"
+        return f"dial tcp {place}: connect: {_words(error)}"
     return f"ssh: handshake failed: {error}"
+
+
+def _words(error: Exception) -> str:
+    number = getattr(error, "errno", None)
+    return os.strerror(number).lower() if number else str(error)
 
 
 async def _options(host: Properties, open_now: AsyncExitStack) -> dict[str, Any]:
@@ -75,7 +88,7 @@ async def _options(host: Properties, open_now: AsyncExitStack) -> dict[str, Any]
         "password": host.get("password"),
         "client_keys": await _keys(host, open_now) or None,
         "agent_path": None,
-        "known_hosts": _known(host),
+        **_only(host.get("hostKey")),
         "connect_timeout": int(host.get("perDialTimeout", 15)) or None,
         "config": None,
         "keepalive_interval": 15,
@@ -95,15 +108,19 @@ async def _keys(host: Properties, open_now: AsyncExitStack) -> list[Any]:
             agent = await open_now.enter_async_context(asyncssh.connect_agent(path))
             keys.extend(await agent.get_keys())
         except (OSError, asyncssh.Error) as error:
-            raise CommandFailedError(f"dial unix {path}: {error}") from error
+            raise CommandFailedError(f"dial unix {path}: connect: {_words(error)}") from error
     return keys
 
 
-def _known(host: Properties) -> Any:
-    """Return the one key that is accepted, or None for any."""
-    if not host.get("hostKey"):
-        return None
+def _only(host_key: str | None) -> dict[str, Any]:
+    """Return the options that accept this one key of the host, or any when it is None."""
+    if not host_key:
+        return {"known_hosts": None}
     try:
-        return ([asyncssh.import_public_key(host["hostKey"])], [], [])
+        key = asyncssh.import_public_key(host_key)
     except asyncssh.KeyImportError as error:
         raise CommandFailedError(f"ssh: host key: {error}") from error
+    wanted = [name.decode() for name in key.sig_algorithms]
+    # A server without a key of that kind must show another one, else it hangs up and the reason stays unknown.
+    others = [name for name in _KEY_ALGORITHMS if name not in wanted]
+    return {"known_hosts": ([key], [], []), "server_host_key_algs": [*wanted, *others]}
