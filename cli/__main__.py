@@ -24,6 +24,7 @@ WORDS = (
     Word(name="destroy", module="cli.destroy", does="release what costs money by the hour; disks stay"),
     Word(name="refresh", module="cli.pass_through", does="compare the state with what the engine can see"),
     Word(name="output", module="cli.pass_through", does="print the outputs of the last `up`"),
+    Word(name="config", module="cli.pass_through", does="config set --secret NAME: keep a channel's URL, encrypted"),
     Word(name="meter", module="cli.meter", does="meter status: what is spent, and what comes next"),
     Word(name="about", module="cli.about", does="which engine this is, whose, and why"),
     Word(name="reference", module="cli.reference", does="write docs/config.md and the schema from the code"),

@@ -1,11 +1,16 @@
-"""`./burnin preview`, `refresh`, `output`: the engine's own words, in the environment that `up` uses."""
+"""`./burnin preview`, `refresh`, `output`, `config`: the engine's own words, in the environment that `up` uses."""
 
 from __future__ import annotations
 
 from cli.arguments import options
 from cli.ready import make_ready
 
-WORDS = {"preview": ("preview",), "refresh": ("refresh", "--yes", "--skip-preview"), "output": ("stack", "output")}
+WORDS = {
+    "preview": ("preview",),
+    "refresh": ("refresh", "--yes", "--skip-preview"),
+    "output": ("stack", "output"),
+    "config": ("config",),
+}
 
 
 def main(argv: list[str]) -> int:

@@ -32,7 +32,7 @@ def test_a_wrong_value_fails_and_keep_leaves_the_instance(project: Project) -> N
 
 def test_on_failure_release_ends_the_instance_and_keeps_the_disk(project: Project) -> None:
     project.write(experiment(verification={"on_failure": "release"}))
-    _plant(project, "wrong_product")
+    _plant(project, "wrong_product", "cuda")
     done = project.run("up")
     assert done.returncode == 1
     assert project.record()["ended"]["reason"] == "failed_verification"
@@ -122,10 +122,13 @@ def test_a_disk_that_vanished_or_is_not_ours(project: Project) -> None:
     assert checksum(project.disk) == kept
 
 
-def _plant(project: Project, fault: str) -> None:
-    """Put a fault into every plan of this copy of the project."""
+def _plant(project: Project, fault: str, half: str = "nccl") -> None:
+    """Put a fault into the plans of one half in this copy of the project."""
     plan = project.folder / "components" / "plan.py"
-    plan.write_text(plan.read_text().replace('"level": request.level,', f'"level": request.level, "fault": "{fault}",'))
+    text = plan.read_text()
+    made = f'"level": request.level, **({{"fault": "{fault}"}} if request.half == "{half}" else {{}}),'
+    assert '"level": request.level,' in text
+    plan.write_text(text.replace('"level": request.level,', made))
 
 
 def _check(told: dict[str, Any], name: str) -> dict[str, Any]:

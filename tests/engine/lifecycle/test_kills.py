@@ -1,0 +1,171 @@
+"""kill -9 of the engine and its caller at the worst moments: a plain `up` or `destroy` then succeeds by itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from components.programs import pack
+from tests.engine.lifecycle.driver import Project, checksum, eventually, processes_of
+
+pytestmark = pytest.mark.engine
+
+
+def _running(project: Project, word: str) -> list[int]:
+    return [pid for pid, line in processes_of(project.folder) if word in line]
+
+
+def _engine_of(project: Project) -> list[int]:
+    """The engine's command line holds no path of the project, so it is found by its folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                name = (entry / "comm").read_text().strip()
+                if name in ("pulumi", "python", "python3") and os.readlink(entry / "cwd") == str(project.folder):
+                    line = (entry / "cmdline").read_bytes()
+                    if name == "pulumi" or b"\0cli\0" in line:
+                        found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def _kill_the_engine(project: Project, running: subprocess.Popen[str]) -> None:
+    """Engine and caller at once, without a word; what they started is left to itself."""
+    for pid in _engine_of(project):
+        os.kill(pid, signal.SIGKILL)
+    running.communicate(timeout=30)
+
+
+def _gate(project: Project, file: str, function: str) -> None:
+    """Make a program of this copy wait, at its first line, until the file `go` exists."""
+    path = project.folder / file
+    text = path.read_text()
+    start = text.index(f"def {function}(")
+    body = text.index(":\n", text.index(")", start)) + 2
+    wait = (
+        "    import time\n    from pathlib import Path as _P\n"
+        f"    _P({str(project.folder / 'at')!r}).touch()\n"
+        f"    while not _P({str(project.folder / 'go')!r}).exists():\n        time.sleep(0.02)\n"
+    )
+    path.write_text(text[:body] + wait + text[body:])
+
+
+def _at_gate(project: Project) -> bool:
+    return (project.folder / "at").exists()
+
+
+def _measuring(project: Project) -> bool:
+    return bool(_running(project, "gpuverify rank"))
+
+
+def _instance_up(project: Project) -> bool:
+    return (project.root / "instance" / "current.json").exists()
+
+
+MOMENTS: dict[str, tuple[tuple[str, str] | None, Callable[[Project], bool]]] = {
+    "during disk creation": (("images/host/burnhost/disk.py", "_mark"), _at_gate),
+    "while the budget is armed": (("images/meter/burnmeter/commands.py", "_start"), _at_gate),
+    "between instance and verification": (("images/host/burnhost/run.py", "run"), _at_gate),
+    "during the verification": (None, _measuring),
+    "as soon as the instance is there": (None, _instance_up),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_up_goes_on_after_kill_9(project: Project, moment: str) -> None:
+    gate, reached = MOMENTS[moment]
+    if gate:
+        _gate(project, *gate)
+    running = project.start("up")
+    eventually(lambda: reached(project), moment)
+    _kill_the_engine(project, running)
+    (project.folder / "go").touch()
+    eventually(lambda: not _running(project, "gpuverify"), "ranks end when nobody waits for them", 30)
+    told = project.up()
+    assert told["verdict"] == "rehearsed"
+    _sound(project)
+    _data_survives_destroy(project)
+
+
+def test_destroy_goes_on_after_kill_9(project: Project) -> None:
+    project.up()
+    (project.disk / "weights").write_bytes(os.urandom(1 << 20))
+    kept = checksum(project.disk)
+    _gate(project, "images/host/burnhost/instance.py", "stop")
+    pack(project.folder, project.folder / ".state", "burnhost")
+    running = project.start("destroy")
+    eventually(lambda: _at_gate(project), "the instance is being released")
+    _kill_the_engine(project, running)
+    (project.folder / "go").touch()
+    project.run("destroy", check=True)
+    assert checksum(project.disk) == kept
+    assert project.processes() == []
+
+
+def test_a_dead_meter_or_supervisor_is_seen_and_replaced(project: Project) -> None:
+    project.up()
+    (meter,) = _running(project, "burnmeter run")
+    os.kill(meter, signal.SIGKILL)
+    project.up()
+    (fresh,) = _running(project, "burnmeter run")
+    assert fresh != meter
+    first = project.record()
+    os.kill(first["pid"], signal.SIGKILL)
+    told = project.up()
+    assert told["verdict"] == "rehearsed"
+    assert project.record()["id"] != first["id"]
+    _sound(project)
+    project.run("destroy", check=True)
+    assert project.processes() == []
+
+
+def test_two_ups_at_once(project: Project) -> None:
+    _gate(project, "images/host/burnhost/run.py", "run")
+    running = project.start("up")
+    eventually(lambda: _at_gate(project), "the first one works")
+    second = project.run("up")
+    assert second.returncode == 2
+    assert "another run holds experiment `t`: pid " in second.stdout
+    assert "kill -INT" in second.stdout
+    (project.folder / "go").touch()
+    out, _ = running.communicate(timeout=120)
+    assert running.returncode == 0, out
+
+
+def test_ctrl_c_ends_in_order_and_up_goes_on(project: Project) -> None:
+    running = project.start("up")
+    eventually(lambda: _measuring(project), "ranks measure")
+    os.kill(running.pid, signal.SIGINT)
+    out, _ = running.communicate(timeout=60)
+    assert running.returncode == 2
+    assert "Traceback" not in out
+    assert not _running(project, "gpuverify")
+    assert project.up()["verdict"] == "rehearsed"
+    _sound(project)
+
+
+def _sound(project: Project) -> None:
+    """One of each, and nobody else."""
+    words = Counter(
+        next((word for word in ("burnmeter run", "burnhost supervise") if word in line), line)
+        for line in project.processes()
+    )
+    assert words == {"burnmeter run": 1, "burnhost supervise": 1}
+    urns = Counter(resource["urn"] for resource in project.resources().values())
+    assert set(urns.values()) == {1}
+
+
+def _data_survives_destroy(project: Project) -> None:
+    (project.disk / "weights").write_bytes(os.urandom(1 << 20))
+    kept = checksum(project.disk)
+    project.run("destroy", check=True)
+    assert checksum(project.disk) == kept
+    assert project.processes() == []

@@ -1,0 +1,158 @@
+"""Real stops through the engine: by the meter, by the deadline without it; people are told once, also across a restart."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.lifecycle.driver import Project, eventually, experiment, processes_of
+
+pytestmark = pytest.mark.engine
+
+SECRET = "s3cr3t-path-of-the-webhook"
+HOUR_S, LIMIT, PRICE, TICK_S, GRACE_S = 8, 5, 1, 1, 2
+"""The copy's meter has hours of eight seconds, so that 5 of 1 an hour are spent after forty."""
+LASTS_S = HOUR_S * LIMIT / PRICE
+SLACK_S = 4
+"""For starting processes on a busy machine, not part of the promise."""
+
+
+class Receiver(ThreadingHTTPServer):
+    """A webhook that refuses the first delivery of all, and keeps what it took."""
+
+    def __init__(self) -> None:
+        self.taken: list[dict[str, Any]] = []
+        self.refused = 0
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Receiver
+
+    def do_POST(self) -> None:  # noqa: N802
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path != f"/{SECRET}":
+            self.send_response(404)
+        elif self.server.refused == 0:
+            self.server.refused = 1
+            self.send_response(500)
+        else:
+            self.server.taken.append({**body, "header": self.headers["Idempotency-Key"]})
+            self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        return
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    server = Receiver()
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def burning(project: Project, receiver: Receiver) -> Project:
+    """An experiment whose budget lasts forty seconds, and which tells the receiver."""
+    state = project.folder / "images" / "meter" / "burnmeter" / "state.py"
+    state.write_text(state.read_text().replace("HOUR = Decimal(3600)", f"HOUR = Decimal({HOUR_S})"))
+    channels = [{"kind": "webhook", "url_secret": "alarmUrl"}, {"kind": "log", "path": str(project.folder / "alarms")}]
+    budget = {
+        "limit": LIMIT,
+        "tick_s": TICK_S,
+        "grace_s": GRACE_S,
+        "channels": channels,
+        "alarm_percent": [50, 80, 100],
+    }
+    project.write(experiment(prices={"node_hour": PRICE, "disk_gib_month": 0}, budget=budget))
+    url = f"http://127.0.0.1:{receiver.server_port}/{SECRET}"
+    project.run("config", "set", "--secret", "burnin:alarmUrl", url, check=True)
+    return project
+
+
+def test_the_meter_stops_and_tells_each_threshold_once(burning: Project, receiver: Receiver) -> None:
+    burning.up()
+    started = burning.record()["started"]["boottime"]
+    stubborn = _workload(burning)
+    eventually(lambda: receiver.taken, "the first alarm arrives", LASTS_S)
+    (meter,) = [pid for pid, line in processes_of(burning.folder) if "burnmeter run" in line]
+    os.kill(meter, signal.SIGKILL)
+    burning.up()  # sees that the meter is dead and starts it again
+
+    ended = eventually(lambda: burning.record()["ended"], "the meter ends the instance", LASTS_S + 20)
+    assert ended["reason"] == "budget"
+    assert ended["boottime"] - started <= LASTS_S + TICK_S + GRACE_S + SLACK_S
+    assert not Path(f"/proc/{stubborn}").exists(), "a workload that ignores SIGTERM is killed after the grace"
+    rungs = {"t/notify-50/1", "t/notify-80/1", "t/notify-100/1", "t/release/1"}
+    eventually(lambda: {one["key"] for one in receiver.taken} == rungs, "all four notices", 20)
+    assert Counter(one["key"] for one in receiver.taken) == dict.fromkeys(rungs, 1)
+    assert receiver.refused == 1, "the first delivery was refused, and repeated"
+    told = [json.loads(line)["key"] for line in (burning.folder / "alarms").read_text().splitlines()]
+    assert Counter(told) == dict.fromkeys(rungs, 1)
+
+    refused = burning.run("up")
+    assert refused.returncode == 1
+    assert f"of {LIMIT} USD" in refused.stdout
+    assert "budget.limit" in refused.stdout
+    assert not [line for line in burning.processes() if "supervise" in line]
+    _no_secret_in_sight(burning)
+    burning.run("destroy", check=True)
+    assert burning.processes() == []
+
+
+def test_with_a_dead_meter_the_deadline_stops(burning: Project) -> None:
+    burning.up()
+    record = burning.record()
+    (meter,) = [pid for pid, line in processes_of(burning.folder) if "burnmeter run" in line]
+    os.kill(meter, signal.SIGKILL)
+    stubborn = _workload(burning)
+    ended = eventually(lambda: burning.record()["ended"], "the deadline ends the instance", LASTS_S + 20)
+    assert ended["reason"] == "deadline"
+    assert ended["boottime"] - record["started"]["boottime"] <= LASTS_S + TICK_S + GRACE_S + SLACK_S
+    assert not Path(f"/proc/{stubborn}").exists()
+    assert (burning.disk / ".burnin-disk.json").exists()
+    refused = burning.run("up")
+    assert refused.returncode == 1
+    assert "budget.limit" in refused.stdout
+
+
+def _workload(project: Project) -> int:
+    """Start something that ignores SIGTERM, with the experiment's label, as a training run would carry it."""
+    import subprocess
+
+    environment = {"PATH": os.environ["PATH"], "BURNIN_ROOT": str(project.root)}
+    child = subprocess.Popen(
+        ["setsid", "-f", "sh", "-c", "trap '' TERM; echo $$; exec 1>&-; while :; do sleep 1; done"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    out, _ = child.communicate(timeout=10)
+    return int(out)
+
+
+def _no_secret_in_sight(project: Project) -> None:
+    """Not in the state, the logs, the results, the status, the stack file or a process list; only in the meter's own plan."""
+    time_of_scan = time.time()
+    for path in (path for path in project.folder.rglob("*") if path.is_file() and not path.is_symlink()):
+        if ".venv" in path.parts or path.stat().st_mtime > time_of_scan:
+            continue
+        if SECRET.encode() in path.read_bytes():
+            assert path == project.root / "meter" / "plan.json", path
+            assert path.stat().st_mode & 0o077 == 0
+    assert not [line for line in project.processes() if SECRET in line]
