@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.catalog.checks import CHECKS, Check
-from components.catalog.gpus import FAIL_SHARE, GPUS
+from components.catalog.gpus import FAIL_SHARE, GPUS, Measured, lookup
 from components.catalog.levels import LEVEL_DEADLINE_S
 
 FEWEST, MOST = 2, 4
 """Ranks of a rehearsal: two can talk, and more than four only crowd a CPU."""
 _ITERATIONS = {"quick": 1, "full": 3, "soak": 50}
 """How often a level repeats what a quick one does once."""
+
+_ANY_GIB = 10**6
+"""Of a card that the catalogue does not know, no memory is expected."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,33 +56,39 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
 
 def _gpu(request: PlanRequest) -> dict[str, Any]:
     known = GPUS.get(str(request.gpu_model))
+    low, high = known.memory_gib_range if known else (0, _ANY_GIB)
     return {
         "model": request.gpu_model,
         "names": list(known.names) if known else [request.gpu_model],
         "count": request.gpu_count,
-        "memory_gib": request.gpu_memory_gib,
+        "memory_gib_from": low,
+        "memory_gib_to": high,
     }
 
 
 def _row(check: Check, request: PlanRequest) -> dict[str, Any]:
+    """One check's row; a known measurement adds the size at which it was taken, which then is the judged one."""
     params = dict(check.rehearsal if request.gpu_model is None else check.gpu)
+    known = lookup(request.gpu_model, check.name, request.gpu_count) if request.gpu_model else None
     if "iterations" in params:
         params["iterations"] *= _ITERATIONS[request.level]
+    if "sizes" in params:
+        params["sizes"] = [*params["sizes"], *([known.size] if known and known.size else [])]
     return {
         "name": check.name,
-        "deadline_s": check.deadline_s,
+        "deadline_s": min(check.deadline_s * _ITERATIONS[request.level], LEVEL_DEADLINE_S[request.level] // 2),
         "requires": list(check.requires),
         "params": params,
-        "floors": _floors(check, request),
+        "floors": _floors(check, request, known),
     }
 
 
-def _floors(check: Check, request: PlanRequest) -> dict[str, float] | None:
+def _floors(check: Check, request: PlanRequest, known: Measured | None) -> dict[str, Any] | None:
     """Return the floor for this exact GPU and count; None where nobody measured one; empty where none is needed."""
-    if check.floor is None or request.gpu_model is None:
+    alone = request.gpu_count == 1 and check.half == "nccl"  # one card moves nothing between cards
+    if check.floor is None or request.gpu_model is None or alone:
         return {}
-    row = GPUS.get(request.gpu_model)
-    measured = getattr(row, check.floor) if row else None
-    if measured is None or (check.floor == "all_reduce_8" and request.gpu_count != 8):
-        return None
-    return {"figure": round(measured.value * FAIL_SHARE[check.floor], 1)}
+    if known is None:
+        return None if check.floor_needed else {}
+    least = round(known.value * FAIL_SHARE[check.floor], 1)
+    return {check.floor: {"least": least, "expected": known.value, "source": known.source}}

@@ -3,54 +3,106 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
-from collections.abc import Mapping
+import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from gpuverify import words
+from gpuverify import ending, launcher, result, torchrun, words
+from gpuverify.faults import FAULTS
 from gpuverify.plan import PlanError, read
-from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES
+from gpuverify.prove import Proof
+from gpuverify.verdicts import EXIT_CODES
 
-_MOST = 60 * 1024
+_USE = """expected one of:
+  gpuverify run [--plan FILE] [--fault NAME]   follow a plan (without FILE: from stdin)
+  gpuverify inventory                          the GPUs of this machine, as JSON, without torch"""
+_MOST_BYTES = 2**21
+
+
+class _Stopped(Exception):  # noqa: N818  # no error: somebody wants us to end
+    """A signal that asks for an end."""
 
 
 def main() -> int:
     """Run the word on the command line; return the exit code."""
-    word = sys.argv[1] if len(sys.argv) > 1 else ""
+    word, *arguments = sys.argv[1:] or [""]
     if word == "rank":
         from gpuverify import rank
 
-        return rank.main()
-    if word != "run":
-        print("expected: gpuverify run, with a plan on stdin", file=sys.stderr)
+        return rank.main(arguments)
+    if word == "inventory" and not arguments:
+        from gpuverify import sight
+
+        print(json.dumps(sight.look()))
+        return 0
+    options = dict(zip(arguments[::2], arguments[1::2], strict=False))
+    if word != "run" or len(arguments) % 2 or not set(options) <= {"--plan", "--fault"}:
+        print(_USE, file=sys.stderr)
         return 2
-    result = _run(sys.stdin.read())
-    print(_line(result))
-    return EXIT_CODES[result["verdict"]]
+    if options.get("--fault") not in (None, *FAULTS):
+        print(f"expected a fault of {', '.join(FAULTS)}; got {options['--fault']!r}", file=sys.stderr)
+        return 2
+    return _run(options.get("--plan"), options.get("--fault"))
 
 
-def _run(text: str) -> dict[str, Any]:
-    from gpuverify.prove import Proof
-
+def _run(file: str | None, fault: str | None) -> int:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _stop)
+    ending.stop_with_parent()
+    folder: Path | None = None
     try:
-        result = Proof(read(text), words.line).run()
-    except PlanError as error:
-        print(f"gpuverify: {error}", file=sys.stderr)
-        return {"schema": "burnin.result/1", "verdict": COULD_NOT_RUN, "checks": [], "reason": str(error)}
-    words.block(result)
-    return result
+        plan = read(_text(file))
+        fault = fault or plan.get("fault")
+        job = torchrun.job(plan, fault) if torchrun.under() else _job(plan, fault)
+        folder = job.folder
+        answer = _proved(job)
+    except (PlanError, OSError) as error:
+        answer = result.refused(str(error), folder)
+    except _Stopped as stopped:
+        answer = result.refused(str(stopped), folder)
+    except Exception as error:  # exit code 1 means measured and bad: a fault of our own must not look like it
+        answer = result.refused(f"gpuverify itself failed: {type(error).__name__}: {error}", folder)
+        if "BURNIN_DEBUG" in os.environ:
+            traceback.print_exc()
+    if torchrun.speaks():
+        words.block(answer)
+        print(result.line(answer, folder), flush=True)
+    return EXIT_CODES[answer["verdict"]]
 
 
-def _line(result: Mapping[str, Any]) -> str:
-    """Return the result as one line of at most 60 KiB; what does not fit is kept in a file, and said."""
-    line = json.dumps(result)
-    if len(line) <= _MOST:
-        return line
-    full = Path(result["logs"]) / "result.json"
-    full.write_text(line)
-    checks = [{**check, "figures": {}, "reason": check["reason"][:200]} for check in result["checks"][:100]]
-    return json.dumps({**result, "checks": checks, "phases": {}, "facts": {}, "truncated": str(full)})
+def _proved(job: launcher.Job) -> dict[str, Any]:
+    """Run the checks; an end that somebody asks for still leaves a verdict for each."""
+    proof = Proof(job, words.line if torchrun.speaks() else lambda *_: None)
+    try:
+        proof.run()
+    except _Stopped as stopped:
+        proof.interrupted(str(stopped))
+    return result.make(job.plan, proof)
+
+
+def _job(plan: dict[str, Any], fault: str | None) -> launcher.Job:
+    """All ranks are started here; they meet in a file."""
+    folder = Path(plan["log_dir"]).absolute()
+    launcher.prepare(folder, plan, "*")
+    meeting = {"GPUVERIFY_INIT": f"file://{folder}/rendezvous", **launcher.own_environment()}
+    own = tuple(range(plan["ranks"]))
+    program = launcher.own_program()
+    return launcher.Job(plan=plan, folder=folder, program=program, fault=fault, own=own, environment=meeting)
+
+
+def _text(file: str | None) -> str:
+    if file is None and torchrun.under():
+        raise PlanError("under torchrun the workers share one stdin: give the plan as `--plan FILE`")
+    data = sys.stdin.buffer.read(_MOST_BYTES) if file is None else Path(file).read_bytes()[:_MOST_BYTES]
+    return data.decode("utf-8", "replace")
+
+
+def _stop(number: int, _: Any) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)  # once is enough: what follows ends the ranks
+    raise _Stopped(f"ended from outside by {signal.Signals(number).name}")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,23 @@
-"""From seconds to GB/s: what each collective must move at least through one rank's port.
+"""From seconds to GB/s and TFLOP/s: the formulas, each with where it comes from.
 
-`n` ranks, `size` bytes of the whole buffer, `t` seconds per operation, the maximum over ranks. algbw = size / t;
-busbw = algbw × factor, where the factor is the share of `size` that a flat ring sends per rank:
-- all_reduce: a reduce-scatter and an all-gather, each n-1 steps of size/n: 2(n-1)/n.
-- all_gather, reduce_scatter, all_to_all: n-1 blocks of size/n: (n-1)/n.
-- broadcast, reduce, send/recv: the buffer once: 1.
-With NVLS, SHARP or trees it is an equivalent, not the speed of a wire (NVIDIA/nccl-tests, doc/PERFORMANCE.md).
+`n` ranks; `size` bytes of the whole buffer; `seconds` of one operation, the maximum over ranks. algbw = size / seconds is
+what a program sees. busbw = algbw × factor is what the busiest port must have carried at least, so that one number can
+be held against a link's rating whatever n is. The factor is the share of `size` that one rank must send:
+
+- all_reduce: each of the n blocks (size/n) is summed around the ring in n-1 steps, and the sums go around in n-1 more.
+  A rank sends 2(n-1) blocks of size/n: 2(n-1)/n. `size` is each rank's buffer.
+- all_gather: every block travels n-1 steps; a rank sends n-1 blocks of size/n: (n-1)/n. `size` is the whole output.
+- reduce_scatter: the first half of an all_reduce: (n-1)/n. `size` is the whole input.
+- all_to_all: a rank keeps its own of n blocks and sends the others: (n-1)/n. `size` is one rank's buffer.
+- broadcast, reduce, send_recv: the buffer passes each port once: 1.
+
+With NVLS, SHARP or trees busbw is an equivalent, not the speed of a wire: those send less than a ring does
+(NVIDIA/nccl-tests, doc/PERFORMANCE.md).
 """
 
 from __future__ import annotations
 
-_GB = 1e9
+_GB, _TERA = 1e9, 1e12
 
 
 def factor(operation: str, n: int) -> float:
@@ -33,5 +40,5 @@ def bus_gb_s(operation: str, size: int, n: int, seconds: float) -> float:
 
 
 def matmul_tflops(m: int, n: int, k: int, seconds: float) -> float:
-    """Return TFLOP/s of an m×k by k×n product: 2mnk operations."""
-    return 2 * m * n * k / seconds / 1e12
+    """Return TFLOP/s of an m×k by k×n product: each of m·n elements is k products and (nearly) k sums."""
+    return 2 * m * n * k / seconds / _TERA

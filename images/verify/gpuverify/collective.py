@@ -1,126 +1,189 @@
-"""What all collectives have in common: exact data, a timed loop whose every result is compared, and one judge.
-
-Element p of iteration i is an integer hash below 61, plus 64 × rank: a shifted, stale, swapped, missing or doubled block
-differs. All partial sums stay below 2^24, which fp32 holds exactly in any order, so results are compared bit for bit.
-"""
+"""What all collectives have in common: exact data, a timed loop whose every result is checked, and one judge."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
+from gpuverify import exact
 from gpuverify.bandwidth import bus_gb_s
-from gpuverify.verdicts import Verdict, against_floor, could_not_run, failed, good, is_number
+from gpuverify.verdicts import (
+    Asked,
+    Measured,
+    Verdict,
+    against_floors,
+    could_not_run,
+    failed,
+    good,
+    is_count,
+    is_number,
+    is_positive,
+)
 
-_HASH = 61
-_RANK_STEP = 64
-_STRIDE = 17
-"""Elements by which the data moves from one iteration to the next."""
 _WORD = 4
-_BITS = 24
+_BLOCKS = 8
+"""Blocks per rank whose sums are compared one by one."""
+_AT_ONCE = 26
+"""Ranks per attribution pass: powers of 4 up to 2^52 are exact in fp64."""
+_WRONG_DATA = "data arrives wrong: a bad link, switch port or card, or a fault of the library; do not train on it"
 
 
-class Operation(Protocol):
-    """One collective on buffers of `elements` floats."""
+@dataclass(frozen=True, kw_only=True)
+class Collective:
+    """One operation; `size` is the whole buffer's."""
 
-    def buffers(self, data: Data, iteration: int) -> tuple[Any, Any, Any]:
-        """Return (input, output, expected); output is poisoned, or is the input where the operation works in place."""
-
-    def run(self, given: Any, output: Any) -> None:
-        """Do it once."""
-
-
-class Data:
-    """The exact numbers of one size."""
-
-    def __init__(self, context: Any, elements: int, iterations: int) -> None:
-        torch = context.torch
-        self.torch, self.rank, self.n, self.elements = torch, context.rank, context.ranks, elements
-        places = torch.arange(elements + _STRIDE * iterations, dtype=torch.int64, device=context.device.where)
-        self._hashes = places.mul_(2654435761).bitwise_right_shift_(7).remainder_(_HASH).float()
-
-    def mine(self, iteration: int) -> Any:
-        """What this rank contributes."""
-        return self.of_rank(iteration, self.rank)
-
-    def of_rank(self, iteration: int, rank: int) -> Any:
-        """What `rank` contributes."""
-        return self._window(iteration) + _RANK_STEP * rank
-
-    def total(self, iteration: int) -> Any:
-        """The sum over all ranks."""
-        return self._window(iteration) * self.n + _RANK_STEP * (self.n * (self.n - 1) // 2)
-
-    def _window(self, iteration: int) -> Any:
-        return self._hashes[_STRIDE * iteration : _STRIDE * iteration + self.elements]
+    name: str
+    run: Callable[[Any, Any, Any], None]
+    """(group, output, given) -> None."""
+    sums: bool
+    """The result is the sum over ranks; else the ranks' blocks side by side."""
+    sends_share: bool
+    """A rank gives one block; else a whole buffer."""
+    keeps_share: bool
+    """A rank gets one block; else a whole buffer."""
 
 
-def measure(context: Any, params: Mapping[str, Any], operation: Operation) -> dict[str, Any]:
-    """Return for each size: seconds of every iteration, wrong elements and the first bad one; and who is missing."""
+class _Buffers:
+    """One operation at one size: allocated once, filled anew for every iteration."""
+
+    def __init__(self, context: Any, operation: Collective, size: int) -> None:
+        torch, where, n = context.torch, context.device.where, context.ranks
+        unit = 2 * _BLOCKS * n
+        elements = max(1, size // _WORD // unit) * unit
+        own = slice(elements // n * context.rank, elements // n * (context.rank + 1))
+        places = exact.hashes(torch, where, elements)
+        kept = places[own] if operation.keeps_share else places
+        self._operation, self._ranks, self._rank = operation, n, context.rank
+        self._sent = places[own] if operation.sends_share else places
+        self.given = torch.empty_like(self._sent)
+        in_place = not operation.sends_share and not operation.keeps_share
+        self.output = self.given if in_place else torch.empty_like(kept)
+        self._expected = exact.Expected(torch, kept, n if operation.sums else 1, len(self._addends(0)))
+        self._add, self.bytes = torch.add, elements * _WORD
+
+    def prepare(self, iteration: int) -> None:
+        """Poison the output and fill the input; in place, the input is itself no rank's right result."""
+        if self.output is not self.given:
+            self.output.fill_(float("nan"))
+        base = exact.BASE if self._rank == 0 or not self._operation.sums else 0
+        addend = base + exact.of_round(iteration) + exact.of_rank(self._rank)
+        self._add(self._sent, float(addend), out=self.given)
+
+    def check(self, iteration: int, wholly: bool) -> dict[str, Any]:  # noqa: FBT001  # read as `wholly=…` by its one caller
+        """Return {wrong, first}, by the blocks' sums; element by element when they differ, or `wholly`."""
+        addends = self._addends(iteration)
+        agrees = self._expected.agrees(self.output, addends)
+        if agrees and not wholly:
+            return {"wrong": 0, "first": None}
+        found = self._expected.compare(self.output, addends)
+        return found if agrees or found["wrong"] else {"wrong": 1, "first": None}
+
+    def _addends(self, iteration: int) -> list[int]:
+        n, moment = self._ranks, exact.of_round(iteration)
+        if self._operation.sums:
+            total = n * moment + sum(exact.of_rank(rank) for rank in range(n))
+            return [total] * (_BLOCKS if self._operation.keeps_share else _BLOCKS * n)
+        return [moment + exact.of_rank(rank) for rank in range(n) for _ in range(_BLOCKS)]
+
+
+def measure(context: Any, params: Mapping[str, Any], operation: Collective) -> dict[str, Any]:
+    """Return for each size the seconds of every iteration and what was wrong; and who took part."""
+    if context.ranks > exact.MOST_RANKS:
+        raise ValueError(f"{context.ranks} ranks; the exact data serves up to {exact.MOST_RANKS}")
     rows = [_size(context, size, params, operation) for size in params["sizes"]]
-    return {"rows": rows, "present": _present(context)}
+    return {"rows": rows, "present": _present(context, operation)}
 
 
-def _size(context: Any, size: int, params: Mapping[str, Any], operation: Operation) -> dict[str, Any]:
-    elements = size // _WORD // context.ranks * context.ranks
-    rounds = params["warmups"] + params["iterations"]
-    data = Data(context, elements, rounds)
-    seconds, wrong, first = [], 0, None
-    for iteration in range(rounds):
-        context.step(f"{size} bytes, iteration {iteration}")
-        given, output, expected = operation.buffers(data, iteration)
+def _size(context: Any, size: int, params: Mapping[str, Any], operation: Collective) -> dict[str, Any]:
+    buffers = _Buffers(context, operation, size)
+    row: dict[str, Any] = {"size": size, "bytes": buffers.bytes, "seconds": [], "checked": 0, "wrong": 0, "first": None}
+    for iteration in range(params["warmups"] + params["iterations"]):
+        warming = iteration < params["warmups"]
+        context.step(f"{operation.name}, {size} bytes, iteration {iteration}")
+        buffers.prepare(iteration)
         context.group.barrier()
-        took = context.device.time(lambda given=given, output=output: operation.run(given, output))
-        if iteration >= params["warmups"]:
-            seconds.append(took)
-        if not context.torch.equal(output, expected):
-            bad = (output != expected).nonzero()
-            wrong += len(bad)
-            first = int(bad[0].item()) if first is None else first
-    return {"size": size, "seconds": seconds, "wrong": wrong, "first_bad": first}
+        took = context.device.time(lambda: operation.run(context.group, buffers.output, buffers.given))
+        if not warming:
+            row["seconds"].append(took)
+        found = buffers.check(iteration, wholly=warming)
+        row["checked"] += 1
+        row["wrong"] += found["wrong"]
+        row["first"] = row["first"] or (found["first"] and {**found["first"], "iteration": iteration})
+    return row
 
 
-def _present(context: Any) -> int:
-    """Rank r adds 2^r: the binary form of a wrong sum names who is missing or doubled."""
-    if context.ranks > _BITS:
-        return -1
-    mark = context.torch.full((1,), float(2**context.rank), device=context.device.where)
-    context.group.all_reduce(mark)
-    return int(mark.item())
+def _present(context: Any, operation: Collective) -> list[float]:
+    """Rank r adds 4^r, 26 ranks at a time: digit r of the sum in base 4 says how often r took part."""
+    if not operation.sums:
+        return []
+    torch, n = context.torch, context.ranks
+    found = []
+    for first in range(0, n, _AT_ONCE):
+        at = context.rank - first
+        mark = float(4**at) if 0 <= at < _AT_ONCE else 0.0
+        given = torch.full((n,), mark, dtype=torch.float64, device=context.device.where)
+        output = torch.zeros(1, dtype=torch.float64, device=context.device.where) if operation.keeps_share else given
+        operation.run(context.group, output, given)
+        found.append(float(output[0].item()))
+    return found
 
 
-def judge(
-    name: str, measured: Mapping[int, Mapping[str, Any]], row: Mapping[str, Any], plan: Mapping[str, Any]
-) -> Verdict:
+def judge(operation: Collective, measured: Measured, asked: Asked) -> Verdict:
     """Data first; then the slowest rank's median, at the largest size, against the floor."""
-    n, sizes = plan["ranks"], list(row["params"]["sizes"])
-    for rank, one in measured.items():
-        if (problem := _wrong(one, n, sizes)) is not None:
-            return failed(f"rank {rank}: {problem}", "data arrives wrong: do not train on it, tell the vendor", rank)
-    figures: dict[str, Any] = {}
+    sizes = list(asked.params["sizes"])
+    problems = [problem for rank, one in sorted(measured.items()) if (problem := _data(operation, rank, one, asked))]
+    if problems:
+        return min(problems, key=lambda verdict: verdict.word != "failed")
+    by_size: dict[str, Any] = {}
     for index, size in enumerate(sizes):
-        medians = [_median(one["rows"][index].get("seconds"), row["params"]["iterations"]) for one in measured.values()]
-        if None in medians:
-            return could_not_run(f"not every iteration at {size} bytes was timed on every rank")
-        figures[f"busbw_gb_s_{size}"] = float(f"{bus_gb_s(name, size, n, max(m for m in medians if m)):.4g}")
-    figures["busbw_gb_s"] = figures[f"busbw_gb_s_{sizes[-1]}"]
-    return against_floor(good(figures), "busbw_gb_s", row["floors"])
+        rows = [one["rows"][index] for one in measured.values()]
+        slowest = max(statistics.median(row["seconds"]) for row in rows)
+        speed = bus_gb_s(operation.name, rows[0]["bytes"], asked.ranks, slowest)
+        by_size[str(size)] = {"busbw_gb_s": _rounded(speed), "median_s": _rounded(slowest)}
+    if asked.ranks == 1:
+        return good({"ranks": 1, "by_size": by_size})
+    figures = {"busbw_gb_s": by_size[str(sizes[-1])]["busbw_gb_s"], "size_bytes": sizes[-1], "by_size": by_size}
+    return against_floors(good(figures), "busbw_gb_s", asked)
 
 
-def _wrong(one: Mapping[str, Any], n: int, sizes: list[int]) -> str | None:
-    rows = one.get("rows") or []
-    if [found.get("size") for found in rows] != sizes:
-        return f"measured sizes {[found.get('size') for found in rows]}, expected {sizes}"
-    for found in rows:
-        if found.get("wrong") != 0:
-            return f"{found.get('wrong')} wrong elements at {found['size']} bytes, first at element {found.get('first_bad')}"
-    if n <= _BITS and one.get("present") != 2**n - 1:
-        return f"the sum of 2^rank is {one.get('present')}, expected {2**n - 1}: a rank is missing or doubled"
-    return None
+def _data(operation: Collective, rank: int, one: Mapping[str, Any], asked: Asked) -> Verdict | None:
+    """Return what speaks against one rank's data; None when all of it was checked and right."""
+    rows, rounds = one["rows"], asked.params["iterations"]
+    if [row["size"] for row in rows] != list(asked.params["sizes"]):
+        return could_not_run(f"rank {rank} measured sizes {[row['size'] for row in rows]}", rank=rank)
+    for row in rows:
+        if row["wrong"] != 0 and is_count(row["wrong"]):
+            return failed(
+                f"rank {rank}: {row['wrong']} wrong elements at {row['size']} bytes{_where(row)}", _WRONG_DATA, rank
+            )
+        seconds = row["seconds"]
+        if row["wrong"] != 0 or row["checked"] != rounds + asked.params["warmups"] or not is_positive(row["bytes"]):
+            return could_not_run(f"rank {rank}: {row['checked']} results checked at {row['size']} bytes", rank=rank)
+        if len(seconds) != rounds or not rounds or not all(map(is_positive, seconds)):
+            return could_not_run(f"rank {rank}: not every iteration at {row['size']} bytes was timed", rank=rank)
+    return _attendance(rank, one["present"], asked.ranks) if operation.sums else None
 
 
-def _median(seconds: Any, iterations: int) -> float | None:
-    if not isinstance(seconds, list) or len(seconds) != iterations or not all(is_number(s) and s > 0 for s in seconds):
+def _where(row: Mapping[str, Any]) -> str:
+    first = row.get("first")
+    if not first:
+        return ""
+    return f", first at element {first['place']} of iteration {first['iteration']}: {first['got']} for {first['expected']:.0f}"
+
+
+def _attendance(rank: int, present: list[float], n: int) -> Verdict | None:
+    """Read the digits: once is right."""
+    right = [float(sum(4**at for at in range(min(_AT_ONCE, n - first)))) for first in range(0, n, _AT_ONCE)]
+    if present == right:
         return None
-    return float(statistics.median(seconds))
+    if len(present) != len(right) or not all(map(is_number, present)):
+        return failed(f"rank {rank} got no sum of who took part ({present})", _WRONG_DATA, rank)
+    times = [int(present[r // _AT_ONCE]) // 4 ** (r % _AT_ONCE) % 4 for r in range(n)]
+    odd = ", ".join(f"rank {r} took part {count} times" for r, count in enumerate(times) if count != 1)
+    return failed(f"rank {rank} got a sum in which {odd or 'something else was added'}", _WRONG_DATA, rank)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")

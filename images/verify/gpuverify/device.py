@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
@@ -22,13 +23,14 @@ class Cpu:
         """A name that no other rank's device has."""
         return f"cpu-{self._rank}"
 
+    def facts(self) -> dict[str, Any]:
+        """What the result states of this device and its libraries."""
+        return {"device": self.name()}
+
     def free_bytes(self) -> int:
         """Memory that can be had, bytes."""
-        with open("/proc/meminfo") as file:  # noqa: PTH123  # a rank imports as little as it can
-            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))
-
-    def wait(self) -> None:
-        """Until everything asked for is done."""
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
 
     def time(self, operation: Callable[[], Any]) -> float:
         """Seconds of one run."""
@@ -37,11 +39,11 @@ class Cpu:
         return time.perf_counter() - began
 
     def read(self, tensor: Any) -> Any:
-        """What memory gives back; the seam at which the fault tests break it."""
+        """What memory gives back; a seam for the fault tests."""
         return tensor
 
     def product(self, left: Any, right: Any) -> Any:
-        """A matrix product; the seam at which the fault tests break it."""
+        """A matrix product; a seam for the fault tests."""
         return self._torch.matmul(left, right)
 
     def checksum(self, tensor: Any) -> int:
@@ -57,11 +59,11 @@ class Cuda(Cpu):
     def __init__(self, torch: Any, rank: int) -> None:
         super().__init__(torch, rank)
         if not torch.cuda.is_available():
-            raise RuntimeError(
-                "torch.cuda.is_available() is False: look at `--gpus all`, then at the host's nvidia-smi"
-            )
+            raise RuntimeError("torch.cuda.is_available() is False")
         torch.cuda.set_device(rank)
+        # Exact products need every bit: TF32 keeps 10 of 23, and reduced-precision sums depend on their order.
         torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
         self.where = torch.device("cuda", rank)
 
     def name(self) -> str:
@@ -72,14 +74,19 @@ class Cuda(Cpu):
         """The card's UUID where torch knows it, else its index."""
         return str(getattr(self._torch.cuda.get_device_properties(self.where), "uuid", f"cuda:{self._rank}"))
 
+    def facts(self) -> dict[str, Any]:
+        """Name, compute capability against what this torch was built for, and NCCL's version."""
+        return {
+            "device": self.name(),
+            "capability": "sm_{}{}".format(*self._torch.cuda.get_device_capability(self.where)),
+            "built_for": self._torch.cuda.get_arch_list(),
+            "nccl": ".".join(str(part) for part in self._torch.cuda.nccl.version()),
+        }
+
     def free_bytes(self) -> int:
         """Free memory of the card, bytes."""
         self._torch.cuda.empty_cache()
         return int(self._torch.cuda.mem_get_info(self.where)[0])
-
-    def wait(self) -> None:
-        """Until the stream is empty."""
-        self._torch.cuda.synchronize(self.where)
 
     def time(self, operation: Callable[[], Any]) -> float:
         """Seconds by a pair of events on the stream."""

@@ -1,4 +1,8 @@
-"""Faults that tests put into the device and the group, never into a check. One in use is stated, and never passes."""
+"""Faults that tests put into the device and the group, never into a check. One in use is stated, and never passes.
+
+Each takes a rank's context and replaces one thing of it. They are chosen by `gpuverify run --fault NAME`, or by the key
+`fault` of a plan for a rehearsal.
+"""
 
 from __future__ import annotations
 
@@ -10,37 +14,94 @@ from typing import Any
 
 
 def no_op_collective(context: Any) -> None:
-    """all_reduce returns at once and changes nothing."""
+    """Sums and gathers of floats return at once and change nothing."""
+    right = context.group.all_gather
     context.group.all_reduce = lambda tensor: None
+    context.group.reduce_scatter = lambda output, given: None
+    context.group.all_gather = lambda output, given: None if given.is_floating_point() else right(output, given)
 
 
 def wrong_element(context: Any) -> None:
-    """One element of a sum is off by one, on rank 0."""
+    """One element of a sum of more than 64 KiB and less than 1 MiB is off by one, on rank 0: one protocol's sizes."""
     right = context.group.all_reduce
 
     def broken(tensor: Any) -> None:
         right(tensor)
-        if context.rank == 0 and tensor.numel() > 1:
+        if context.rank == 0 and 2**14 < tensor.numel() < 2**18:
             tensor[tensor.numel() // 2] += 1
 
     context.group.all_reduce = broken
 
 
+def late_wrong_element(context: Any) -> None:
+    """One element of a sum is off by one, from the seventh of a size on: after the warm-ups, in what is timed."""
+    right, times = context.group.all_reduce, dict[int, int]()
+
+    def broken(tensor: Any) -> None:
+        right(tensor)
+        times[tensor.numel()] = times.get(tensor.numel(), 0) + 1
+        if times[tensor.numel()] >= 7:
+            tensor[-1] += 1
+
+    context.group.all_reduce = broken
+
+
+def nan_element(context: Any) -> None:
+    """One element of a reduced block is no number."""
+    right = context.group.reduce_scatter
+
+    def broken(output: Any, given: Any) -> None:
+        right(output, given)
+        output[0] = float("nan")
+
+    context.group.reduce_scatter = broken
+
+
 def swapped_blocks(context: Any) -> None:
-    """all_gather delivers its blocks in the wrong order."""
+    """A gather delivers its blocks in the wrong order."""
     right = context.group.all_gather
 
     def broken(output: Any, given: Any) -> None:
         right(output, given)
-        output.copy_(output.roll(given.numel()))
+        if output.dtype == context.torch.float32:
+            output.copy_(output.roll(given.numel()))
 
     context.group.all_gather = broken
 
 
-def hang(context: Any) -> None:
-    """Rank 1 never enters a sum."""
+def doubled_rank(context: Any) -> None:
+    """The last rank's part is added twice."""
     right = context.group.all_reduce
-    context.group.all_reduce = lambda tensor: threading.Event().wait() if context.rank == 1 else right(tensor)
+
+    def broken(tensor: Any) -> None:
+        right(tensor.mul_(2) if context.rank == context.ranks - 1 else tensor)
+
+    context.group.all_reduce = broken
+
+
+def hang(context: Any) -> None:
+    """The last rank never enters a sum."""
+    right = context.group.all_reduce
+    last = context.rank == context.ranks - 1
+    context.group.all_reduce = lambda tensor: threading.Event().wait() if last else right(tensor)
+
+
+def killed_in_collective(context: Any) -> None:
+    """The last rank dies where it should gather."""
+    if context.rank == context.ranks - 1:
+        context.group.reduce_scatter = lambda output, given: os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_at_start(context: Any) -> None:
+    """The last rank dies before its first check."""
+    if context.rank == context.ranks - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def hang_at_product(context: Any) -> None:
+    """The last rank's device never finishes a product."""
+    if context.rank == context.ranks - 1:
+        context.device.product = lambda left, right: threading.Event().wait()
 
 
 def wrong_product(context: Any) -> None:
@@ -49,7 +110,9 @@ def wrong_product(context: Any) -> None:
 
     def broken(left: Any, other: Any) -> Any:
         made = right(left, other)
-        return made + context.torch.eye(made.shape[0], device=made.device).mul_(context.rank == context.ranks - 1)
+        wrong = context.torch.zeros_like(made)
+        wrong[3, 5] = context.rank == context.ranks - 1
+        return made + wrong
 
     context.device.product = broken
 
@@ -66,13 +129,36 @@ def stuck_bit(context: Any) -> None:
     context.device.read = broken
 
 
-def killed_at_start(context: Any) -> None:
-    """Rank 1 dies before its first check."""
-    if context.rank == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
+def unsynced_step(context: Any) -> None:
+    """The data-parallel wrapper does not sum gradients."""
+    torch = context.torch
+
+    class Alone(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self, module: Any) -> None:
+            super().__init__()
+            self.module = module
+
+        def forward(self, given: Any) -> Any:
+            return self.module(given)
+
+    context.group.data_parallel = lambda model, device: Alone(model)
 
 
 FAULTS: Mapping[str, Callable[[Any], None]] = {
     fault.__name__: fault
-    for fault in (no_op_collective, wrong_element, swapped_blocks, hang, wrong_product, stuck_bit, killed_at_start)
+    for fault in (
+        no_op_collective,
+        wrong_element,
+        late_wrong_element,
+        nan_element,
+        swapped_blocks,
+        doubled_rank,
+        hang,
+        killed_in_collective,
+        killed_at_start,
+        hang_at_product,
+        wrong_product,
+        stuck_bit,
+        unsynced_step,
+    )
 }

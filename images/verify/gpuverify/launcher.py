@@ -1,11 +1,10 @@
-"""Starts one process per rank, watches them against each check's deadline, and collects what they measured. No torch."""
+"""Starts one process per rank, watches them against every deadline, and ends whole process groups. No torch here."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,167 +14,198 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gpuverify import errors
+from gpuverify.board import Board
 from gpuverify.checks import BY_NAME
-from gpuverify.rank import NO_TORCH
+from gpuverify.rank import NOT_READY
 
-_LOOK_S = 0.05
-_START_S = 120
-"""Importing torch and opening a device, cold."""
+_LOOK_S = 0.03
+_START_S = 180
+"""Importing torch from a cold disk and opening a device; never longer than the plan's own deadline."""
+_OTHERS_S = 5
+"""After one rank's error, so long may the others still answer."""
 _LEAVE_S = 10
-OnCheck = Callable[[str, "Ranks"], None]
+_STACKS_S = 0.3
+_REAP_S = 5
+"""SIGKILL waits for a driver call that hangs; we do not."""
+_ONCE = ("nccl-*.log", "rendezvous", "result.json")
 
 
-@dataclass
-class Ranks:
-    """What the ranks have said so far."""
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One set of rank processes."""
 
-    count: int
+    plan: Mapping[str, Any]
     folder: Path
-    measured: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-    errors: dict[str, list[tuple[float, int, str]]] = field(default_factory=dict)
-    """By check: when, which rank, what; the earliest wins."""
-    entered: dict[str, set[int]] = field(default_factory=dict)
-    facts: dict[int, dict[str, Any]] = field(default_factory=dict)
-    stopped: str = ""
-    """Why the ranks were ended early, or ended themselves."""
-    stopped_rank: int | None = None
+    program: tuple[str, ...]
+    """Command of a rank; the plan's file and the fault are added."""
+    fault: str | None = None
+    own: tuple[int, ...] = ()
+    """The ranks that are started here: all of them, or under torchrun this worker's."""
+    environment: Mapping[str, str] = field(default_factory=dict)
 
-    def take(self, rank: int, event: Mapping[str, Any]) -> None:
-        """Take one event of one rank."""
-        check = event.get("check", "")
-        if event["event"] == "ready":
-            self.facts[rank] = event["facts"]
-        elif event["event"] == "enter":
-            self.entered.setdefault(check, set()).add(rank)
-        elif event["event"] == "error":
-            self.errors.setdefault(check, []).append((event["at"], rank, event["error"]))
-        elif event["event"] == "measured":
-            self.measured.setdefault(check, {})[rank] = event["measured"]
-            self.seconds[check] = max(self.seconds.get(check, 0.0), event["seconds"])
+    @property
+    def checks(self) -> list[str]:
+        """The checks that ranks measure, in order."""
+        return [row["name"] for row in self.plan["checks"] if not BY_NAME[row["name"]].IN_LAUNCHER]
 
-    def over(self, check: str) -> bool:
-        """Whether every rank has measured the check or said why not."""
-        said = {rank for _, rank, _ in self.errors.get(check, [])}
-        return len(self.measured.get(check, {}).keys() | said) == self.count
-
-    def last_step(self, rank: int) -> tuple[int, str]:
-        """Return how far a rank came."""
-        with contextlib.suppress(OSError, ValueError, KeyError):
-            found = json.loads((self.folder / f"rank-{rank}.step").read_text())
-            return int(found["step"]), str(found["words"])
-        return 0, "the start"
-
-    def furthest_behind(self) -> int:
-        """Return the rank that came least far: the one for which the others wait."""
-        return min(range(self.count), key=lambda rank: self.last_step(rank)[0])
+    def deadline_s(self, check: str) -> float:
+        """Seconds that the plan gives a check."""
+        return next(float(row["deadline_s"]) for row in self.plan["checks"] if row["name"] == check)
 
 
-def run(plan: Mapping[str, Any], names: list[str], on_check: OnCheck) -> Ranks:
-    """Run the checks `names` in one set of rank processes; return whatever they said, also when they had to be ended."""
-    folder = Path(plan["log_dir"])
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    (folder / "plan.json").write_text(json.dumps(plan))
-    ranks = Ranks(count=plan["ranks"], folder=folder)
-    children = [_start(rank, plan, folder) for rank in range(plan["ranks"])]
+@dataclass(frozen=True, kw_only=True)
+class Stop:
+    """Why the ranks had to be ended, or ended themselves, before the last check."""
+
+    reason: str
+    rank: int | None
+
+
+def prepare(folder: Path, plan: Mapping[str, Any], ranks: str) -> None:
+    """Write the plan for the ranks, and remove what ranks matching `ranks` left: nothing else, the folder is the user's."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for pattern in (f"rank-{ranks}.*", *(_ONCE if ranks == "*" else ())):
+        for old in folder.glob(pattern):
+            old.unlink()
+    fresh = folder / f".plan.{os.getpid()}"
+    fresh.write_text(json.dumps(plan))
+    fresh.replace(folder / "plan.json")
+
+
+def run(job: Job, board: Board, on_check: Callable[[str, float], None]) -> Stop | None:
+    """Run the job's checks; tell each one that every rank has answered, with its seconds; return why it stopped early.
+
+    Whatever happens, no process of it is left.
+    """
+    lifeline, held = os.pipe()
+    children: dict[int, subprocess.Popen[bytes]] = {}
     try:
-        _watch(plan, names, ranks, children, on_check)
+        for rank in job.own:
+            children[rank] = _start(job, rank, lifeline)
+        return _Watch(job, board, children).to_the_end(on_check)
     finally:
-        for child in children:
+        for child in children.values():
             _kill(child)
-    return ranks
+        os.close(lifeline)
+        os.close(held)
 
 
-def _start(rank: int, plan: Mapping[str, Any], folder: Path) -> subprocess.Popen[bytes]:
+def _start(job: Job, rank: int, lifeline: int) -> subprocess.Popen[bytes]:
     environment = {
+        "GLOO_SOCKET_IFNAME": "lo",
+        "NCCL_DEBUG": "INFO",
+        "NCCL_DEBUG_FILE": str(job.folder / "nccl-%h-%p.log"),
         **os.environ,
-        "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-        "WORLD_SIZE": str(plan["ranks"]),
-        "GPUVERIFY_INIT": f"file://{folder.resolve()}/rendezvous",
-        "PYTHONPATH": str(Path(__file__).parents[1]),
+        **job.environment,
+        "GPUVERIFY_LIFELINE": str(lifeline),
     }
-    if plan["rehearsal"]:
-        environment["GLOO_SOCKET_IFNAME"] = "lo"
-    with (folder / f"rank-{rank}.log").open("ab") as log:
+    if "GPUVERIFY_INIT" in job.environment:
+        environment.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(job.plan["ranks"]))
+    with (job.folder / f"rank-{rank}.log").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "gpuverify", "rank", str(folder / "plan.json")],
+            [*job.program, str(job.folder / "plan.json"), *([job.fault] if job.fault else [])],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             env=environment,
+            pass_fds=[lifeline],
             start_new_session=True,
         )
 
 
-def _watch(
-    plan: Mapping[str, Any],
-    names: list[str],
-    ranks: Ranks,
-    children: list[subprocess.Popen[bytes]],
-    on_check: OnCheck,
-) -> None:
-    deadlines = {row["name"]: row["deadline_s"] for row in plan["checks"]}
-    reading = [0] * ranks.count
-    for index, name in enumerate(names):
-        until = time.monotonic() + deadlines[name] + (_START_S if index == 0 else 0)
-        while not ranks.over(name):
-            _read(ranks, reading)
-            if ranks.over(name):
-                break
-            if problem := _dead(ranks, children) or _late(ranks, name, until, deadlines[name]):
-                ranks.stopped, ranks.stopped_rank = problem
-                return
-            time.sleep(_LOOK_S)
-        on_check(name, ranks)
-    _let_leave(children)
+class _Watch:
+    """Waits for the ranks to answer; sees deaths, errors and deadlines."""
 
+    def __init__(self, job: Job, board: Board, children: Mapping[int, subprocess.Popen[bytes]]) -> None:
+        self._job, self._board, self._children = job, board, children
+        self._whole = time.monotonic() + float(job.plan["deadline_s"])
 
-def _read(ranks: Ranks, reading: list[int]) -> None:
-    """Take the whole lines that each rank has added."""
-    for rank in range(ranks.count):
-        with contextlib.suppress(FileNotFoundError), (ranks.folder / f"rank-{rank}.jsonl").open("rb") as file:
-            file.seek(reading[rank])
-            text = file.read()
-            whole = text[: text.rfind(b"\n") + 1]
-            reading[rank] += len(whole)
-            for line in whole.splitlines():
-                ranks.take(rank, json.loads(line))
-
-
-def _dead(ranks: Ranks, children: list[subprocess.Popen[bytes]]) -> tuple[str, int] | None:
-    for rank, child in enumerate(children):
-        code = child.poll()
-        if code is None or code == 0:
-            continue
-        if code == NO_TORCH:
-            return "torch is not installed here: `uv pip install -r images/verify/requirements.txt`", rank
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        return f"rank {rank} {how} after {ranks.last_step(rank)[1]}", rank
-    return None
-
-
-def _late(ranks: Ranks, name: str, until: float, deadline_s: float) -> tuple[str, int] | None:
-    if time.monotonic() < until:
+    def to_the_end(self, on_check: Callable[[str, float], None]) -> Stop | None:
+        """Wait for the start, then for every check in turn."""
+        start_s = min(_START_S, float(self._job.plan["deadline_s"]))
+        if stop := self._until(self._board.unready, start_s, "the start"):
+            return stop
+        for check in self._job.checks:
+            began = time.monotonic()
+            stop = self._until(lambda check=check: self._board.silent(check), self._job.deadline_s(check), check)  # type: ignore[misc]
+            if stop:
+                return stop
+            on_check(check, time.monotonic() - began)
+        self._let_leave()
         return None
-    rank = ranks.furthest_behind()
-    return f"{name}: no answer within {deadline_s} s; rank {rank} came last, at {ranks.last_step(rank)[1]}", rank
 
+    def _until(self, waiting: Callable[[], list[int]], deadline_s: float, what: str) -> Stop | None:
+        """Wait until `waiting()` is empty; return why that will not come."""
+        until, grace = time.monotonic() + deadline_s, 0.0
+        while True:
+            ended = {rank: code for rank, child in self._children.items() if (code := child.poll()) is not None}
+            self._board.read()  # after the look at the processes: what a dead one wrote is all there
+            silent = waiting()
+            if not silent:
+                return None
+            if stop := self._unready() or self._dead({rank: code for rank, code in ended.items() if rank in silent}):
+                return stop
+            now = time.monotonic()
+            if self._board.errors.get(what):
+                grace = grace or now + _OTHERS_S
+                if now > grace:
+                    return self._error(what)
+            if now > until or now > self._whole:
+                return self._late(silent, deadline_s if now > until else float(self._job.plan["deadline_s"]))
+            time.sleep(_LOOK_S)
 
-def _let_leave(children: list[subprocess.Popen[bytes]]) -> None:
-    until = time.monotonic() + _LEAVE_S
-    for child in children:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(max(0.0, until - time.monotonic()))
+    def _unready(self) -> Stop | None:
+        if not self._board.not_ready:
+            return None
+        _, rank, error = min(self._board.not_ready)
+        return Stop(reason=f"rank {rank}: {error}", rank=rank)
+
+    def _dead(self, ended: Mapping[int, int]) -> Stop | None:
+        """Of several dead ranks the one that was killed is the cause: others then end by an error of their own."""
+        gone = {rank: code for rank, code in ended.items() if code != NOT_READY}
+        if not gone:
+            return None
+        rank = min(gone, key=lambda rank: (gone[rank] >= 0, rank))
+        return Stop(reason=f"rank {rank} {errors.ending(gone[rank])} {self._board.place(rank)}", rank=rank)
+
+    def _error(self, check: str) -> Stop:
+        _, rank, error = min(self._board.errors[check])
+        return Stop(reason=f"rank {rank}: {error}", rank=rank)
+
+    def _late(self, silent: list[int], deadline_s: float) -> Stop:
+        behind = self._board.furthest_behind(silent)
+        who = f"rank {behind[0]} is" if len(behind) == 1 else f"ranks {', '.join(map(str, behind))} equally are"
+        place = self._board.place(behind[0])
+        for child in self._children.values():
+            with contextlib.suppress(ProcessLookupError):
+                child.send_signal(signal.SIGUSR1)  # every stack goes to the rank's log
+        time.sleep(_STACKS_S)
+        reason = f"no answer within {deadline_s:g} s; {who} furthest behind, {place}"
+        return Stop(reason=reason, rank=behind[0] if len(behind) == 1 else None)
+
+    def _let_leave(self) -> None:
+        until = time.monotonic() + _LEAVE_S
+        for child in self._children.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(max(0.0, until - time.monotonic()))
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError):
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(_REAP_S)
 
 
-def in_launcher(name: str) -> bool:
-    """Whether a check runs here, before any rank exists."""
-    return bool(BY_NAME[name].IN_LAUNCHER)
+def own_program() -> tuple[str, ...]:
+    """Return the command that starts a rank of this very program: packed in one file, or as a package."""
+    home = Path(__file__).parents[1]
+    return (sys.executable, str(home), "rank") if home.is_file() else (sys.executable, "-m", "gpuverify", "rank")
+
+
+def own_environment() -> dict[str, str]:
+    """Return what lets that command find the package, without hiding what the user put there."""
+    home = Path(__file__).parents[1]
+    paths = [str(home), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {} if home.is_file() else {"PYTHONPATH": os.pathsep.join(paths)}

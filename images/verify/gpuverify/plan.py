@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from gpuverify.checks import BY_NAME
+from gpuverify.device import DEVICES
+from gpuverify.faults import FAULTS
+from gpuverify.verdicts import is_positive
+
 SCHEMA = "burnin.plan/1"
-_KEYS: Mapping[str, tuple[type, ...]] = {
+_BACKENDS = ("gloo", "nccl")
+_MOST_RANKS = 1024
+_MOST_BYTES = 2**20
+_Kinds = Mapping[str, tuple[type, ...]]
+_NOTHING = type(None)
+_KEYS: _Kinds = {
     "schema": (str,),
     "experiment": (str,),
     "half": (str,),
@@ -16,21 +27,27 @@ _KEYS: Mapping[str, tuple[type, ...]] = {
     "device": (str,),
     "backend": (str,),
     "ranks": (int,),
-    "gpu": (dict, type(None)),
+    "gpu": (dict, _NOTHING),
     "accept_no_expectation": (bool,),
     "deadline_s": (int, float),
     "log_dir": (str,),
     "checks": (list,),
 }
-_OPTIONAL: Mapping[str, tuple[type, ...]] = {"fault": (str,)}
-_CHECK_KEYS: Mapping[str, tuple[type, ...]] = {
+_OPTIONAL: _Kinds = {"fault": (str, _NOTHING)}
+_GPU_KEYS: _Kinds = {
+    "model": (str,),
+    "names": (list,),
+    "count": (int,),
+    "memory_gib_from": (int, float),
+    "memory_gib_to": (int, float),
+}
+_CHECK_KEYS: _Kinds = {
     "name": (str,),
     "deadline_s": (int, float),
     "requires": (list,),
     "params": (dict,),
-    "floors": (dict, type(None)),
+    "floors": (dict, _NOTHING),
 }
-_MOST_RANKS = 1024
 
 
 class PlanError(Exception):
@@ -39,35 +56,76 @@ class PlanError(Exception):
 
 def read(text: str) -> dict[str, Any]:
     """Return the plan in `text`; raise PlanError naming everything that is wrong with it."""
-    try:
-        plan = json.loads(text)
-    except ValueError as error:
-        raise PlanError(f"the plan is no JSON: {error}") from None
+    plan = _decoded(text)
     if not isinstance(plan, dict) or plan.get("schema") != SCHEMA:
         found = plan.get("schema") if isinstance(plan, dict) else type(plan).__name__
-        raise PlanError(f"expected a plan of schema {SCHEMA}, got {found!r}: the stack and gpuverify differ in version")
-    problems = list(_problems("plan", plan, _KEYS, _OPTIONAL))
+        raise PlanError(
+            f"expected a plan of schema {SCHEMA}, got {found!r:.60}: the stack and gpuverify differ in version"
+        )
+    problems = [*_shape("plan", plan, _KEYS, _OPTIONAL)]
     if not problems:
-        problems = [p for i, row in enumerate(plan["checks"]) for p in _problems(f"checks[{i}]", row, _CHECK_KEYS, {})]
-    if not problems and not (1 <= plan["ranks"] <= _MOST_RANKS and plan["checks"]):
+        problems = [p for i, row in enumerate(plan["checks"]) for p in _shape(f"checks[{i}]", row, _CHECK_KEYS)]
+        problems += [] if plan["gpu"] is None else _shape("gpu", plan["gpu"], _GPU_KEYS)
+    if not problems:
         problems = [
-            f"{plan['ranks']} ranks and {len(plan['checks'])} checks: expected 1 to {_MOST_RANKS} and one or more"
+            f"{rule.place}: expected {rule.expected}, got {rule.got!r:.120}" for rule in _rules(plan) if not rule.holds
         ]
     if problems:
         raise PlanError("; ".join(problems))
     return plan
 
 
-def _problems(
-    place: str, found: Any, keys: Mapping[str, tuple[type, ...]], optional: Mapping[str, tuple[type, ...]]
-) -> list[str]:
+def _decoded(text: str) -> Any:
+    if len(text) > _MOST_BYTES:
+        raise PlanError(f"the plan has {len(text)} characters, expected at most {_MOST_BYTES}")
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise PlanError(f"the plan is no JSON: {error}") from None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")
+
+
+def _shape(place: str, found: Any, keys: _Kinds, optional: _Kinds | None = None) -> Iterator[str]:
     if not isinstance(found, dict):
-        return [f"{place} is a {type(found).__name__}, expected an object"]
-    unknown = [f"{place}: unknown key {name!r}" for name in found if name not in keys and name not in optional]
-    missing = [f"{place}: missing key {name!r}" for name in keys if name not in found]
-    wrong = [
-        f"{place}.{name} = {found[name]!r}, expected {kinds[0].__name__}"
-        for name, kinds in {**keys, **optional}.items()
-        if name in found and (not isinstance(found[name], kinds) or (bool not in kinds and found[name] is True))
-    ]
-    return [*unknown, *missing, *wrong]
+        yield f"{place} is a {type(found).__name__}, expected an object"
+        return
+    known = {**keys, **(optional or {})}
+    yield from (f"{place}: unknown key {name!r:.60}" for name in found if name not in known)
+    yield from (f"{place}: missing key {name!r}" for name in keys if name not in found)
+    for name, kinds in known.items():
+        if name in found and (
+            not isinstance(found[name], kinds) or (isinstance(found[name], bool) and bool not in kinds)
+        ):
+            yield f"{place}.{name} = {found[name]!r:.60}, expected {kinds[0].__name__}"
+
+
+@dataclass(frozen=True)
+class _Rule:
+    place: str
+    holds: bool
+    expected: str
+    got: Any
+
+
+def _rules(plan: Mapping[str, Any]) -> Iterator[_Rule]:
+    """What the types do not say. A plan for the CPU that does not call itself a rehearsal could end in `passed`."""
+    names = [row["name"] for row in plan["checks"]]
+    unknown = [name for name in names if name not in BY_NAME]
+    yield _Rule("checks", not unknown, f"checks that this gpuverify knows ({', '.join(BY_NAME)})", unknown)
+    yield _Rule("checks", bool(names) and len(set(names)) == len(names), "one or more, each once", names)
+    yield _Rule("ranks", 1 <= plan["ranks"] <= _MOST_RANKS, f"1 to {_MOST_RANKS}", plan["ranks"])
+    yield _Rule("device", plan["device"] in DEVICES, " or ".join(DEVICES), plan["device"])
+    yield _Rule("backend", plan["backend"] in _BACKENDS, " or ".join(_BACKENDS), plan["backend"])
+    on_cpu = plan["device"] == "cpu"
+    yield _Rule("rehearsal", plan["rehearsal"] == on_cpu, "true on the CPU and nowhere else", plan["rehearsal"])
+    yield _Rule("gpu", (plan["gpu"] is None) == on_cpu, "an object, and null in a rehearsal", plan["gpu"])
+    fault = plan.get("fault")
+    yield _Rule(
+        "fault", fault is None or (on_cpu and fault in FAULTS), f"in a rehearsal, one of {', '.join(FAULTS)}", fault
+    )
+    yield _Rule("deadline_s", is_positive(plan["deadline_s"]), "seconds above 0", plan["deadline_s"])
+    for index, row in enumerate(plan["checks"]):
+        yield _Rule(f"checks[{index}].deadline_s", is_positive(row["deadline_s"]), "seconds above 0", row["deadline_s"])

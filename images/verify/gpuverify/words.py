@@ -7,34 +7,63 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from gpuverify.verdicts import FAILED, PASSED, REHEARSED, Verdict
+from gpuverify.judging import FAULT
+from gpuverify.verdicts import FAILED, GOOD, Verdict
 
-_WIDTH = 78
-_GOOD = (PASSED, REHEARSED)
+_WIDTH = 80
+_LABEL = 14
+_CONSEQUENCES = ("not reached: ", "needs ")
 
 
 def line(name: str, verdict: Verdict, seconds: float) -> None:
-    """Print one check's end."""
-    main = ", ".join(f"{key} {value}" for key, value in list(verdict.figures.items())[-1:])
-    print(f"{name:<15} {verdict.word:<14} {seconds:5.1f} s  {main}".rstrip(), file=sys.stderr, flush=True)
+    """Print one check's end, with its main figure."""
+    figure = next((f"{key} {value}" for key, value in verdict.figures.items()), "")
+    _print(f"{name:<15} {verdict.word:<14} {seconds:6.1f} s  {figure}".rstrip())
 
 
 def block(result: Mapping[str, Any]) -> None:
-    """Print what went wrong, the likely cause and where the logs are."""
-    bad = [check for check in result["checks"] if check["verdict"] not in _GOOD]
+    """Print what went wrong: check, finding, floor, rank, likely cause, next step, logs. Nothing at a good end."""
+    bad = [check for check in result["checks"] if check["verdict"] not in GOOD]
     if not bad:
+        if result["verdict"] not in GOOD:
+            _field("gpuverify", f"{result['verdict']}: {result['reason']}")
         return
+    later = [check for check in bad if check["reason"].startswith(_CONSEQUENCES)]
+    planted = [check for check in bad if check["reason"].startswith(FAULT)]
     for check in bad:
-        if check["reason"].startswith(("not reached", "needs ")) and len(bad) > 1:
-            continue
-        _print(f"{check['name']}: {check['verdict']}", check["reason"])
-        if check["cause"]:
-            _print("  likely cause", check["cause"])
+        if check not in later and check not in planted:
+            _print("")
+            _block_of(check)
+    if later:
+        _field("not reached", ", ".join(check["name"] for check in later))
+    if planted:
+        _field("proves nothing", planted[0]["reason"])
     if any(check["verdict"] == FAILED for check in bad):
-        print("Do not train on this instance.", file=sys.stderr)
-    print(f"Rank logs: {result['logs']}", file=sys.stderr, flush=True)
+        _field("", "Do not train on this instance.")
+    _field("logs", str(result["logs"]))
 
 
-def _print(head: str, text: str) -> None:
-    clean = "".join(c if c.isprintable() else "?" for c in f"{head}: {text}")
-    print(textwrap.fill(clean, _WIDTH, subsequent_indent="    "), file=sys.stderr)
+def _block_of(check: Mapping[str, Any]) -> None:
+    _field(check["name"], f"{check['verdict']}: {check['reason']}")
+    for label, text in (
+        (
+            "figures",
+            ", ".join(f"{key} {value}" for key, value in check["figures"].items() if not isinstance(value, dict)),
+        ),
+        ("floor", ", ".join(f"{key} {value}" for key, value in (check["floor"] or {}).items())),
+        ("rank", "" if check["rank"] is None else str(check["rank"])),
+        ("likely cause", check["cause"]),
+        ("next step", check["next"]),
+    ):
+        if text:
+            _field(label, text)
+
+
+def _field(label: str, text: str) -> None:
+    options = {"initial_indent": f"{label:<{_LABEL}} ", "subsequent_indent": " " * (_LABEL + 1)}
+    _print(textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False, **options) if text else label)  # type: ignore[arg-type]
+
+
+def _print(text: str) -> None:
+    """What comes from a driver or a plan may hold control characters; a terminal must not obey them."""
+    print("".join(c if c.isprintable() or c == "\n" else "?" for c in text), file=sys.stderr, flush=True)

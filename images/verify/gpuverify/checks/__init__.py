@@ -1,4 +1,4 @@
-"""The checks, one file each: `measure` (on a rank) and `judge` (pure). Sizes and floors come with the plan."""
+"""The checks, one file each: `measure` (on a rank, or in the launcher) and `judge` (pure). The plan brings the sizes."""
 
 from __future__ import annotations
 

@@ -6,32 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpuverify import collective
-from gpuverify.verdicts import Verdict
+from gpuverify.verdicts import Asked, Measured, Verdict
 
 IN_LAUNCHER = False
-
-
-class AllReduce:
-    """Works in place, so that an operation that does nothing leaves the input, which is no rank's sum."""
-
-    def __init__(self, context: Any) -> None:
-        self._group = context.group
-
-    def buffers(self, data: collective.Data, iteration: int) -> tuple[Any, Any, Any]:
-        """The output is the input."""
-        mine = data.mine(iteration)
-        return mine, mine, data.total(iteration)
-
-    def run(self, given: Any, output: Any) -> None:
-        """Sum over all ranks."""
-        self._group.all_reduce(output)
+OPERATION = collective.Collective(
+    name="all_reduce",
+    run=lambda group, output, given: group.all_reduce(output),
+    sums=True,
+    sends_share=False,
+    keeps_share=False,
+)
 
 
 def measure(context: Any, params: Mapping[str, Any]) -> dict[str, Any]:
     """See collective.measure."""
-    return collective.measure(context, params, AllReduce(context))
+    return collective.measure(context, params, OPERATION)
 
 
-def judge(measured: Mapping[int, Mapping[str, Any]], row: Mapping[str, Any], plan: Mapping[str, Any]) -> Verdict:
+def judge(measured: Measured, asked: Asked) -> Verdict:
     """See collective.judge."""
-    return collective.judge("all_reduce", measured, row, plan)
+    return collective.judge(OPERATION, measured, asked)

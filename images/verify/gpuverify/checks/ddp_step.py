@@ -2,43 +2,73 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
-from gpuverify.verdicts import Verdict, failed, good, is_number
+from gpuverify.verdicts import Asked, Measured, Verdict, could_not_run, failed, good, is_number, is_positive
 
 IN_LAUNCHER = False
 _TOLERANCE = 1e-6
-"""Relative. DDP divides by the number of ranks before it sums; where that is no power of two, each division rounds."""
+"""Relative, where the ranks are no power of two: DDP divides by their number before it sums, and each division rounds."""
+_RATE = 0.5
 
 
 def measure(context: Any, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the largest gradient and its largest difference from the single-process one."""
-    torch, where = context.torch, context.device.where
-    batch, width = params["batch"], params["width"]
+    """Make one step on this rank's part of the batch; return how far its gradients are from those of the whole batch.
+
+    Weights and data are integers from -2 to 2, and the loss is a sum: no gradient reaches 2^24, so all are exact in fp32.
+    The right ones come from plain autograd in fp64 on the CPU, on the concatenated batch.
+    """
+    torch, where, n = context.torch, context.device.where, context.ranks
+    inputs, targets, model = _problem(torch, params["batch"] * n, params["width"])
+    right = _gradients(copy.deepcopy(model).double(), inputs.double(), targets.double())
+    mine = slice(params["batch"] * context.rank, params["batch"] * (context.rank + 1))
+    context.step("data-parallel step")
+    parallel = context.group.data_parallel(model.to(where), context.device)
+    optimizer = torch.optim.SGD(parallel.parameters(), lr=_RATE)
+    optimizer.zero_grad()
+    got = _gradients(parallel, inputs[mine].to(where), targets[mine].to(where))
+    optimizer.step()
+    differences = [float((g.double().cpu() - r / n).abs().max()) for g, r in zip(got, right, strict=True)]
+    return {
+        "elements": sum(g.numel() for g in got),
+        "largest": max(float(r.abs().max()) / n for r in right),
+        "difference": max(differences),
+        "weights": [context.device.checksum(weight.detach()) for weight in parallel.parameters()],
+    }
+
+
+def _problem(torch: Any, batch: int, width: int) -> tuple[Any, Any, Any]:
+    """The same on every rank: inputs, targets, and two layers with biases."""
     generator = torch.Generator(device="cpu").manual_seed(3)
-    weights = torch.randint(-2, 3, (width, width), generator=generator).float()
-    inputs, targets = (
-        torch.randint(-2, 3, (batch * context.ranks, width), generator=generator).float() for _ in range(2)
-    )
-    mine = slice(batch * context.rank, batch * (context.rank + 1))
-    model = torch.nn.Linear(width, width, bias=False)
-    model.weight.data.copy_(weights)
-    model = context.group.data_parallel(model.to(where), context.device)
-    (model(inputs[mine].to(where)) * targets[mine].to(where)).sum().backward()
-    got = model.module.weight.grad.double().cpu()
-    right = (targets.double().T @ inputs.double()) / context.ranks
-    largest = float(right.abs().max())
-    return {"largest": largest, "difference": float((got - right).abs().max()), "elements": got.numel()}
+
+    def drawn(*shape: int) -> Any:
+        return torch.randint(-2, 3, shape, generator=generator).float()
+
+    model = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width))
+    for weight in model.parameters():
+        weight.data.copy_(drawn(*weight.shape))
+    return drawn(batch, width), drawn(batch, width), model
 
 
-def judge(measured: Mapping[int, Mapping[str, Any]], row: Mapping[str, Any], plan: Mapping[str, Any]) -> Verdict:
-    """Equal on every rank: exactly where the number of ranks is a power of two."""
-    n = plan["ranks"]
+def _gradients(model: Any, inputs: Any, targets: Any) -> list[Any]:
+    (model(inputs) * targets).sum().backward()
+    return [weight.grad.clone() for weight in model.parameters()]
+
+
+def judge(measured: Measured, asked: Asked) -> Verdict:
+    """Equal on every rank: exactly where the number of ranks is a power of two; and all have the same weights after it."""
+    n = asked.ranks
     tolerance = 0.0 if n & (n - 1) == 0 else _TOLERANCE
-    for rank, one in measured.items():
-        largest, difference = one.get("largest"), one.get("difference")
-        if not (is_number(largest) and is_number(difference) and largest > 0 and 0 <= difference <= tolerance * largest):
-            reason = f"rank {rank}: gradients differ by {difference} (largest {largest})"
-            return failed(reason, "gradients are not those of the whole batch: a collective loses or doubles data", rank)
+    for rank, one in sorted(measured.items()):
+        difference, largest = one["difference"], one["largest"]
+        if not is_number(difference) or difference < 0 or not is_positive(largest) or not is_positive(one["elements"]):
+            return could_not_run(f"rank {rank}: gradients were not compared (difference {difference!r})", rank=rank)
+        if difference > tolerance * largest:
+            reason = f"rank {rank}: gradients differ by {difference:.6g} from those of the whole batch (largest {largest:.6g})"
+            return failed(reason, "a collective loses, doubles or changes data in training itself", rank)
+    weights = {rank: tuple(one["weights"]) for rank, one in measured.items()}
+    if not all(weights.values()) or len(set(weights.values())) != 1:
+        return failed("the ranks have different weights after the step", "the ranks drift apart in training")
     return good({"gradients": measured[0]["elements"], "ranks": n})

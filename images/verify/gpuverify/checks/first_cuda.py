@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpuverify.verdicts import Verdict, failed, good
+from gpuverify.verdicts import Asked, Measured, Verdict, could_not_run, failed, good, is_count
 
 IN_LAUNCHER = False
 
 
 def measure(context: Any, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Sum 0 … n-1 on the device; return the sum, the closed form and the device's name."""
+    """Sum 0 … n-1 on the device; return the sum and which device it was."""
     torch, n = context.torch, params["elements"]
     total = torch.arange(n, dtype=torch.int64, device=context.device.where).sum()
-    return {"sum": int(total.item()), "expected": n * (n - 1) // 2, "device": context.device.name()}
+    return {"sum": int(total.item()), "device": context.device.name(), "identity": context.device.identity()}
 
 
-def judge(measured: Mapping[int, Mapping[str, Any]], row: Mapping[str, Any], plan: Mapping[str, Any]) -> Verdict:
-    """The sum is exact on every rank."""
-    for rank, one in measured.items():
-        if one.get("sum") is None or one["sum"] != one.get("expected"):
-            reason = f"rank {rank} on {one.get('device')}: sum {one.get('sum')}, expected {one.get('expected')}"
-            return failed(reason, "the device computes wrong: do not use it", rank)
-    return good({"devices": len(measured)})
+def judge(measured: Measured, asked: Asked) -> Verdict:
+    """The sum is n(n-1)/2 on every rank, and no two ranks used the same device."""
+    n = asked.params["elements"]
+    for rank, one in sorted(measured.items()):
+        if not is_count(one["sum"]):
+            return could_not_run(f"rank {rank}: no sum (got {one['sum']!r})", rank=rank)
+        if one["sum"] != n * (n - 1) // 2:
+            reason = f"rank {rank} on {one['device']}: the sum of 0 to {n - 1} came out as {one['sum']}"
+            return failed(reason, "the device computes wrong", rank)
+    if len({one["identity"] for one in measured.values()}) != asked.ranks:
+        return failed("two ranks share a device", "CUDA_VISIBLE_DEVICES or LOCAL_RANK is wrong")
+    return good({"devices": len(measured), "name": measured[0]["device"]})

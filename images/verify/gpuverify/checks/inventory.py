@@ -1,62 +1,62 @@
-"""The devices are those that were asked for: seen through the driver's own tool, before any CUDA."""
+"""The devices are those that were asked for: count, name, memory, whole and not split; seen before any CUDA."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from collections.abc import Mapping
 from typing import Any
 
-from gpuverify.verdicts import Verdict, could_not_run, failed, good
+from gpuverify import sight
+from gpuverify.verdicts import Asked, Measured, Verdict, could_not_run, failed, good, is_positive
 
 IN_LAUNCHER = True
-_QUERY = ("name", "uuid", "pci.bus_id", "memory.total", "driver_version", "mig.mode.current", "ecc.mode.current")
-_ASK_S = 30
 
 
-def measure(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return {gpus: […]} as nvidia-smi reports them, or the CPU's facts in a rehearsal."""
-    if plan["rehearsal"]:
-        return {"gpus": [], "cpus": os.cpu_count(), "memory_gib": _memory_gib()}
-    if shutil.which("nvidia-smi") is None:
-        return {"gpus": [], "missing": "nvidia-smi"}
-    asked = subprocess.run(
-        ["nvidia-smi", f"--query-gpu={','.join(_QUERY)}", "--format=csv,noheader,nounits"],
-        capture_output=True,
-        text=True,
-        timeout=_ASK_S,
-        check=False,
-    )
-    if asked.returncode != 0:
-        return {"gpus": [], "missing": (asked.stdout + asked.stderr).strip().splitlines()[-1:]}
-    rows = [line.split(", ") for line in asked.stdout.strip().splitlines()]
-    return {"gpus": [dict(zip(_QUERY, row, strict=False)) for row in rows]}
+def measure(params: Mapping[str, Any]) -> dict[str, Any]:
+    """See sight.look."""
+    return sight.look()
 
 
-def judge(measured: Mapping[int, Mapping[str, Any]], row: Mapping[str, Any], plan: Mapping[str, Any]) -> Verdict:
-    """Compare count, name and mode with what the plan declares."""
-    seen = measured[0]
-    if plan["rehearsal"]:
-        return good({"cpus": seen.get("cpus"), "memory_gib": seen.get("memory_gib")})
-    if seen.get("missing"):
-        cause = "the driver is missing on the host, or the container was started without `--gpus all`"
-        return could_not_run(f"nvidia-smi gave no answer ({seen['missing']})", cause)
-    gpus, wanted = seen["gpus"], plan["gpu"]
-    figures = {"gpus": len(gpus), "name": gpus[0].get("name") if gpus else None}
+def judge(measured: Measured, asked: Asked) -> Verdict:
+    """Compare count, name, memory and mode with what was ordered; in a rehearsal state the host's facts."""
+    seen, wanted = measured[0], asked.gpu
+    if wanted is None:
+        return _host(seen)
+    gpus = seen["gpus"]
+    if not gpus:
+        cause = "no driver on the host, or a container without `--gpus all`"
+        return could_not_run(
+            f"no GPU to be seen, {wanted['count']} × {wanted['model']} declared ({seen['problem']})", cause
+        )
+    if len({gpu["bus_id"] for gpu in gpus}) != len(gpus):
+        return could_not_run("the driver lists one GPU twice")
     if len(gpus) < wanted["count"]:
-        cause = "a card fell off the bus (look for Xid in dmesg), or CUDA_VISIBLE_DEVICES hides it"
-        return failed(f"{len(gpus)} GPUs, {wanted['count']} declared", cause, figures=figures)
-    for index, gpu in enumerate(gpus):
-        if gpu.get("name") not in wanted["names"]:
-            reason = f"GPU {index} is {gpu.get('name')!r}, declared {wanted['model']}"
-            return failed(reason, "another machine than was ordered", index, figures)
-        if gpu.get("mig.mode.current") == "Enabled":
-            return failed(
-                f"GPU {index} is split (MIG on)", "`nvidia-smi -mig 0`, or ask for a whole card", index, figures
-            )
-    return good(figures)
+        cause = "a card fell off the bus (`dmesg | grep -i xid`), or was not passed into this container or machine"
+        return failed(f"{len(gpus)} GPUs seen, {wanted['count']} declared", cause)
+    problems = [problem for index, gpu in enumerate(gpus[: wanted["count"]]) if (problem := _odd(index, gpu, wanted))]
+    if problems:
+        return min(problems, key=lambda verdict: verdict.word != "failed")
+    figures = {"gpus": len(gpus), "name": gpus[0]["name"], "memory_gib": min(gpu["memory_gib"] for gpu in gpus)}
+    return good({**figures, "driver": seen["driver"]})
 
 
-def _memory_gib() -> float:
-    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+def _host(seen: Mapping[str, Any]) -> Verdict:
+    if not is_positive(seen["cpus"]) or not is_positive(seen["memory_gib"]):
+        return could_not_run(f"the host shows {seen['cpus']} CPUs and {seen['memory_gib']} GiB of memory")
+    return good({"cpus": seen["cpus"], "memory_gib": seen["memory_gib"]})
+
+
+def _odd(index: int, gpu: Mapping[str, Any], wanted: Mapping[str, Any]) -> Verdict | None:
+    name, memory = gpu["name"], gpu["memory_gib"]
+    low, high = wanted["memory_gib_from"], wanted["memory_gib_to"]
+    if name not in wanted["names"]:
+        return failed(f"GPU {index} is {name!r}, declared {wanted['model']}", "not the card that was ordered", index)
+    if gpu["mig"] == "Enabled":
+        return failed(
+            f"GPU {index} is split (MIG on)", "a part of a card: `nvidia-smi -mig 0`, or order a whole one", index
+        )
+    if not is_positive(memory):
+        return could_not_run(f"GPU {index}: memory not readable (got {memory!r})", rank=index)
+    if not low <= memory <= high:
+        reason = f"GPU {index} has {memory} GiB, declared {wanted['model']} has {low} to {high}"
+        return failed(reason, "another card of the same name, or rows of its memory were retired", index)
+    return None

@@ -1,84 +1,132 @@
-"""Products forward and backward: an exact one that must be right to the bit on every device, and a big one that is timed."""
+"""Products, forward and backward by autograd: an exact one, right to the last bit everywhere, and a timed one."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from typing import Any
 
-from gpuverify import timing
+from gpuverify import exact
 from gpuverify.bandwidth import matmul_tflops
-from gpuverify.verdicts import Verdict, against_floor, could_not_run, failed, good, is_number
+from gpuverify.verdicts import (
+    Asked,
+    Measured,
+    Verdict,
+    against_floors,
+    could_not_run,
+    failed,
+    good,
+    is_count,
+    is_positive,
+)
 
 IN_LAUNCHER = False
 _PROBES = 4
-"""Vectors of the exactness test; one wrong element escapes each with a chance below 1 in 8."""
+_ONE_IN = 20
+"""Of twenty elements one is 1 and one is -1: sums of 10,000 products stay within ±256, which even bf16 holds exactly."""
+_PRODUCTS = ("forward", "backward_left", "backward_right")
+_WRONG = "the device computes wrong: do not train on it"
 
 
 def measure(context: Any, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return wrong products, a checksum over the exact ones, and seconds of the timed forward and backward."""
-    exact = _exact(context, params["exact_size"])
-    n, torch = params["size"], context.torch
-    dtype = getattr(torch, params["dtype"])
-    generator = torch.Generator(device="cpu").manual_seed(7)
+    """Return wrong rows and checksums of the exact products, and the seconds of every timed forward and backward."""
+    dtype = getattr(context.torch, params["dtype"])
+    return {"exact": _exact(context, params["size"], dtype), **_timed(context, params, dtype)}
+
+
+def _exact(context: Any, n: int, dtype: Any) -> dict[str, Any]:
+    """Multiply sparse matrices of -1, 0 and 1: any order of summing gives the same bits. Test by Freivalds' method.
+
+    C = A·B exactly when C·v = A·(B·v) for enough vectors v, computed in fp64 on integers, so without a tolerance. No v has
+    a zero: one wrong element is always seen. The gradients of sum(C ∘ G) are G·Bᵀ and Aᵀ·G.
+    """
+    torch = context.torch
+    context.step("exact products")
+    a, b, g = (_sparse(context, n, salt, dtype) for salt in range(3))
+    a.requires_grad_(True)
+    b.requires_grad_(True)
+    c = context.device.product(a, b)
+    c.backward(g)
+    v = exact.mixed(torch, a.device, 3 << 40, n * _PROBES).remainder_(7).add_(1).double().view(n, _PROBES)
+    a, b, c, ga, gb = (one.detach() for one in (a, b, c, a.grad, b.grad))
+    checks = {
+        "forward": (c.double() @ v, a.double() @ (b.double() @ v)),
+        "backward_left": (ga.double() @ v, g.double() @ (b.double().T @ v)),
+        "backward_right": (gb.double() @ v, a.double().T @ (g.double() @ v)),
+    }
+    wrong = {name: int((got != right).any(dim=1).sum().item()) for name, (got, right) in checks.items()}
+    sums = {name: context.device.checksum(one) for name, one in zip(_PRODUCTS, (c, ga, gb), strict=True)}
+    return {"wrong": wrong, "checksums": sums}
+
+
+def _sparse(context: Any, n: int, salt: int, dtype: Any) -> Any:
+    """Made on the device, in pieces of rows, by a hash of the place: equal on every device and library."""
+    torch = context.torch
+    made = torch.empty(n, n, dtype=dtype, device=context.device.where)
+    for row in range(0, n, 512):
+        part = made[row : row + 512]
+        drawn = exact.mixed(torch, part.device, (salt << 40) + row * n, part.numel()).remainder_(_ONE_IN)
+        part.copy_(((drawn == 0).to(dtype) - (drawn == 1).to(dtype)).view_as(part))
+    return made
+
+
+def _timed(context: Any, params: Mapping[str, Any], dtype: Any) -> dict[str, Any]:
+    """Time random numbers, which draw a card's full power as sparse ones do not."""
+    torch, n = context.torch, params["size"]
+    context.step("timed products")
+    generator = torch.Generator(device=context.device.where).manual_seed(7)
     left, right, upstream = (
-        torch.randn(n, n, generator=generator).to(context.device.where, dtype).requires_grad_(i < 2) for i in range(3)
+        torch.randn(n, n, generator=generator, device=context.device.where).to(dtype).requires_grad_(i < 2)
+        for i in range(3)
     )
 
     def step() -> None:
         left.grad = right.grad = None
         torch.matmul(left, right).backward(upstream)
 
-    seconds = timing.seconds(context.device, step, warmups=2, iterations=params["iterations"])
+    seconds = [context.device.time(step) for _ in range(params["warmups"] + params["iterations"])]
     finite = bool(torch.isfinite(left.grad).all() and torch.isfinite(right.grad).all())
-    checksum = context.device.checksum(left.grad)
-    return {**exact, "seconds": seconds, "finite": finite, "checksum": checksum, "size": n}
+    return {"seconds": seconds[params["warmups"] :], "finite": finite}
 
 
-def _exact(context: Any, n: int) -> dict[str, Any]:
-    """Multiply small integers, whose every partial sum a float holds exactly, and test by integer vectors.
-
-    Freivalds: C = A·B exactly when C·v = A·(B·v) for random v. All numbers stay below 2^24, so equality needs no
-    tolerance. The gradients of sum(C ∘ G) are G·Bᵀ and Aᵀ·G, tested the same way.
-    """
-    torch, where = context.torch, context.device.where
-    generator = torch.Generator(device="cpu").manual_seed(11)
-    a, b, g = (torch.randint(-2, 3, (n, n), generator=generator).float().to(where) for _ in range(3))
-    a.requires_grad_(True)
-    b.requires_grad_(True)
-    c = context.device.product(a, b)
-    c.backward(g)
-    v = torch.randint(0, 8, (n, _PROBES), generator=generator).double().to(where)
-    a64, b64, g64 = (one.detach().double() for one in (a, b, g))
-    pairs = {
-        "forward": (c.detach().double() @ v, a64 @ (b64 @ v)),
-        "backward_left": (a.grad.double() @ v, g64 @ (b64.T @ v)),
-        "backward_right": (b.grad.double() @ v, a64.T @ (g64 @ v)),
-    }
-    wrong = {name: int((got != right).sum().item()) for name, (got, right) in pairs.items()}
-    return {"wrong": wrong, "exact_checksum": context.device.checksum(c.detach())}
-
-
-def judge(measured: Mapping[int, Mapping[str, Any]], row: Mapping[str, Any], plan: Mapping[str, Any]) -> Verdict:
+def judge(measured: Measured, asked: Asked) -> Verdict:
     """Data first, then agreement between devices, then speed: the slowest device counts."""
-    for rank, one in measured.items():
-        wrong = {name: count for name, count in (one.get("wrong") or {"everything": 1}).items() if count != 0}
-        if wrong or one.get("finite") is not True:
-            reason = f"rank {rank}: wrong rows in the exact product ({wrong or 'numbers that are not finite'})"
-            return failed(reason, "the device computes wrong: do not train on it, tell the vendor", rank)
-    for key in ("exact_checksum", "checksum"):
-        if len({one.get(key) for one in measured.values()}) != 1 or measured[0].get(key) is None:
-            odd = _odd_one_out({rank: one.get(key) for rank, one in measured.items()})
-            return failed(f"devices disagree on the same product ({key})", "the one in the minority is wrong", odd)
-    given = [one.get("seconds") for one in measured.values()]
-    times = [t for t in given if is_number(t) and t > 0]
-    if len(times) != len(given):
-        return could_not_run(f"times were not measured: {given}")
-    size = measured[0]["size"]
-    tflops = 3 * matmul_tflops(size, size, size, max(times))
-    return against_floor(good({"size": size, "tflops": float(f"{tflops:.4g}")}), "tflops", row["floors"])
+    for rank, one in sorted(measured.items()):
+        wrong = one["exact"]["wrong"]
+        if sorted(wrong) != sorted(_PRODUCTS) or not all(map(is_count, wrong.values())):
+            return could_not_run(f"rank {rank}: not every product was compared ({wrong})", rank=rank)
+        if any(wrong.values()):
+            said = ", ".join(f"{count} in {name}" for name, count in wrong.items() if count)
+            return failed(f"rank {rank}: wrong rows of exact products: {said}", _WRONG, rank)
+        if one["finite"] is not True:
+            return failed(f"rank {rank}: the timed products are not finite", _WRONG, rank)
+    if disagreement := _disagreement(measured):
+        return disagreement
+    return _speed(measured, asked)
+
+
+def _disagreement(measured: Measured) -> Verdict | None:
+    for name in _PRODUCTS:
+        sums = {rank: one["exact"]["checksums"].get(name) for rank, one in measured.items()}
+        if not all(isinstance(value, int) and not isinstance(value, bool) for value in sums.values()):
+            return could_not_run(f"no checksum of {name} from every device")
+        if len(set(sums.values())) > 1:
+            return failed(f"devices disagree on the bits of {name}: {sums}", _WRONG, _odd_one_out(sums))
+    return None
 
 
 def _odd_one_out(sums: Mapping[int, Any]) -> int | None:
-    counts = {value: list(sums.values()).count(value) for value in sums.values()}
-    rarest = min(counts, key=lambda value: counts[value])
-    return next(rank for rank, value in sums.items() if value == rarest) if len(sums) > 2 else None
+    """Return the rank that stands alone against at least two others that agree."""
+    values = list(sums.values())
+    alone = [rank for rank, value in sums.items() if values.count(value) == 1]
+    return alone[0] if len(alone) == 1 and len(values) > 2 else None
+
+
+def _speed(measured: Measured, asked: Asked) -> Verdict:
+    size, rounds = asked.params["size"], asked.params["iterations"]
+    times = [one["seconds"] for one in measured.values()]
+    if not rounds or not all(len(one) == rounds and all(map(is_positive, one)) for one in times):
+        return could_not_run("not every forward and backward was timed on every device")
+    slowest = max(statistics.median(one) for one in times)
+    tflops = 3 * matmul_tflops(size, size, size, slowest)  # forward is one product, backward two
+    return against_floors(good({"tflops": float(f"{tflops:.4g}"), "size": size}), "tflops", asked)

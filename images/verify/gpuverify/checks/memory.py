@@ -1,4 +1,4 @@
-"""Memory gives back what each address was told: a pattern of the address and the pass, then its complement."""
+"""Memory gives back what each address was told: a hash of the address, then its complement, over nearly all of it."""
 
 from __future__ import annotations
 
@@ -6,54 +6,64 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from gpuverify.verdicts import Verdict, failed, good, is_number
+from gpuverify import exact
+from gpuverify.verdicts import Asked, Measured, Verdict, could_not_run, failed, good, is_count, is_positive
 
 IN_LAUNCHER = False
-_WORD = 8
-_PIECE = 2**24
-"""Words that are compared at once: the scratch space of a pass."""
-_MULTIPLIER = 0x5851F42D4C957F2D
 PASSES = 2
+"""A word and its complement: every bit is once one and once zero."""
+_WORD = 8
+_PIECE = 2**23
+"""Words that are written or compared at once; four such pieces are the scratch space."""
+_SPARE = 256 * 2**20
+"""Bytes left to the driver and the allocator."""
 
 
 def measure(context: Any, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill a share of the free memory and read it back; return bytes, wrong words, the first bad one, seconds."""
-    torch = context.torch
-    size = int(context.device.free_bytes() * params["share"]) - 3 * _PIECE * _WORD
+    """Fill the free memory (`most_bytes` above 0: at most so much) and read it back, in two passes."""
+    torch, free = context.torch, context.device.free_bytes()
+    size = free - 4 * _PIECE * _WORD - _SPARE
     if params["most_bytes"]:
         size = min(size, params["most_bytes"])
-    words = max(size // _WORD, _PIECE // 8)
+    words = size // _WORD
     held = torch.empty(words, dtype=torch.int64, device=context.device.where)
-    began = time.perf_counter()
-    wrong, first = 0, None
+    began, wrong, first = time.perf_counter(), 0, None
     for number in range(PASSES):
-        for start in range(0, words, _PIECE):
-            held[start : start + _PIECE] = _pattern(context, start, min(start + _PIECE, words), number)
-        context.device.wait()
+        context.step(f"writing {words * _WORD} bytes, pass {number}")
         for start in range(0, words, _PIECE):
             piece = held[start : start + _PIECE]
-            bad = context.device.read(piece) != _pattern(context, start, start + len(piece), number)
+            piece.copy_(_pattern(context, start, len(piece), number))
+        context.step(f"reading {words * _WORD} bytes, pass {number}")
+        for start in range(0, words, _PIECE):
+            piece = held[start : start + _PIECE]
+            bad = context.device.read(piece) != _pattern(context, start, len(piece), number)
             count = int(bad.sum().item())
             if count and first is None:
-                first = (start + int(bad.nonzero()[0].item())) * _WORD
+                first = (start + int(bad.to(torch.uint8).argmax().item())) * _WORD
             wrong += count
-    context.device.wait()
-    return {"bytes": words * _WORD, "wrong": wrong, "first_bad": first, "seconds": time.perf_counter() - began}
+    seconds = time.perf_counter() - began
+    return {"bytes": words * _WORD, "free": free, "passes": PASSES, "wrong": wrong, "first": first, "seconds": seconds}
 
 
-def _pattern(context: Any, start: int, end: int, number: int) -> Any:
-    """An odd multiplier makes every word's value its own, so that aliased addresses cannot agree."""
-    torch = context.torch
-    values = torch.arange(start, end, dtype=torch.int64, device=context.device.where)
-    values.mul_(_MULTIPLIER - 2**64 if _MULTIPLIER >= 2**63 else _MULTIPLIER).add_(0x2545F491)
-    return values.bitwise_not_() if number % 2 else values
+def _pattern(context: Any, start: int, length: int, number: int) -> Any:
+    """One to one: no two addresses hold the same word, so an aliased one is seen."""
+    words = exact.mixed(context.torch, context.device.where, start + 1, length)
+    return words.bitwise_not_() if number % 2 else words
 
 
-def judge(measured: Mapping[int, Mapping[str, Any]], row: Mapping[str, Any], plan: Mapping[str, Any]) -> Verdict:
-    """No wrong word on any device."""
-    for rank, one in measured.items():
-        if one.get("wrong") != 0 or not is_number(one.get("bytes")) or one["bytes"] <= 0:
-            found = f"{one.get('wrong')} wrong words of {one.get('bytes')} bytes"
-            reason = f"rank {rank}: {found}, first at {one.get('first_bad')}"
-            return failed(reason, "bad memory (look at ECC and row remapping): exchange the card", rank)
-    return good({"passes": PASSES, "gib": round(min(one["bytes"] for one in measured.values()) / 2**30, 3)})
+def judge(measured: Measured, asked: Asked) -> Verdict:
+    """No wrong word on any device, and enough of the memory was tried."""
+    for rank, one in sorted(measured.items()):
+        if is_count(one["wrong"]) and one["wrong"] > 0:
+            reason = (
+                f"rank {rank}: {one['wrong']} wrong words in {one['bytes']} bytes, the first at byte {one['first']}"
+            )
+            return failed(reason, "bad memory, or addresses that alias: exchange the card", rank)
+        counted = one["wrong"] == 0 and is_positive(one["bytes"]) and is_positive(one["free"])
+        if not counted or one["passes"] != PASSES or not is_positive(one["seconds"]):
+            return could_not_run(f"rank {rank}: the passes over its memory are not complete", rank=rank)
+        if one["bytes"] < asked.params["least_share"] * one["free"]:
+            return could_not_run(f"rank {rank}: only {one['bytes']} of {one['free']} free bytes were tried", rank=rank)
+    least = min(one["bytes"] for one in measured.values())
+    share = min(one["bytes"] / one["free"] for one in measured.values())
+    return good({"gib": round(least / 2**30, 2), "share_of_free": round(share, 3), "passes": PASSES})

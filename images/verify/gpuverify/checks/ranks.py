@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from gpuverify.verdicts import Verdict, failed, good
+from gpuverify.verdicts import Asked, Measured, Verdict, failed, good
 
 IN_LAUNCHER = False
 
@@ -17,16 +17,14 @@ def measure(context: Any, params: Mapping[str, Any]) -> dict[str, Any]:
     return {"heard": context.group.gather_words(me, context.device.where)}
 
 
-def judge(measured: Mapping[int, Mapping[str, Any]], row: Mapping[str, Any], plan: Mapping[str, Any]) -> Verdict:
+def judge(measured: Measured, asked: Asked) -> Verdict:
     """Each rank heard each rank exactly once, on different devices."""
-    n = plan["ranks"]
-    for rank, one in measured.items():
-        heard = one.get("heard") or []
-        numbers = sorted(other.get("rank") for other in heard)
-        if numbers != list(range(n)):
-            reason = f"rank {rank} heard ranks {numbers}, expected 0 to {n - 1}"
+    for rank, one in sorted(measured.items()):
+        numbers = [other and other["rank"] for other in one["heard"]]
+        if numbers != list(range(asked.ranks)):
+            reason = f"rank {rank} heard ranks {numbers}, expected 0 to {asked.ranks - 1}"
             return failed(reason, "a rank is missing or doubled: look at the launcher and the rendezvous", rank)
-        devices = [other.get("device") for other in heard]
-        if len(set(devices)) != n:
-            return failed(f"two ranks share a device: {devices}", "CUDA_VISIBLE_DEVICES or LOCAL_RANK is wrong", rank)
-    return good({"ranks": n})
+        devices = [other["device"] for other in one["heard"]]
+        if len(set(devices)) != asked.ranks or None in devices:
+            return failed(f"ranks share a device: {devices}", "CUDA_VISIBLE_DEVICES or LOCAL_RANK is wrong", rank)
+    return good({"ranks": asked.ranks})
