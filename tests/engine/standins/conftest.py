@@ -140,6 +140,12 @@ class SshServer:
             "hostKey": (self.folder / "host.pub").read_text(),
         }
 
+    @property
+    def in_python(self) -> dict[str, Any]:
+        """Return the connection as the Python SDK spells it."""
+        names = {"privateKey": "private_key", "hostKey": "host_key"}
+        return {names.get(name, name): value for name, value in self.connection.items()}
+
     def log(self) -> str:
         return (self.folder / "log").read_text()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.standins.driver import DEADLINE_S, Project, end_labelled, labelled, until
+from tests.engine.standins.conftest import SshServer
+from tests.engine.standins.driver import DEADLINE_S, Project, end_labelled, labelled, loops, until
 
 pytestmark = pytest.mark.engine
 
@@ -91,6 +93,30 @@ def test_kill_9_of_the_cli_ends_a_program_that_does_not_heed_its_interrupt(here:
     assert cli.stdout is not None
     cli.stdout.close()
     until(lambda: not labelled(here.label), "host and program are gone")
+
+
+REMOTE = (
+    PROGRAM[: PROGRAM.index("from")]
+    + """
+import json
+from pulumi_command import remote
+connection = remote.ConnectionArgs(**json.load(open("connection.json")))
+loop = "sh -c 'while :; do sleep 0.2; done' {here} > /dev/null 2>&1"
+remote.Command("long", connection=connection, create=f"{{loop}} & {{loop}} & touch {here}/running; wait",
+               add_previous_output_in_env=False)
+"""
+)
+
+
+def test_ctrl_c_ends_the_whole_group_over_there(here: Project, sshd: SshServer) -> None:
+    (here.folder / "connection.json").write_text(json.dumps(sshd.in_python))
+    cli = _running(here, REMOTE.format(here=here.folder))
+    assert len(loops(here.folder)) == 2
+    cli.send_signal(signal.SIGINT)
+    _end(cli)
+    assert cli.returncode != 0
+    until(lambda: not loops(here.folder), "the group is gone")
+    assert "long" not in here.state()
 
 
 def test_a_plugin_that_is_killed_takes_its_commands_along_and_is_told(here: Project) -> None:

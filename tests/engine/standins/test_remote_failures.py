@@ -14,7 +14,7 @@ import pytest
 from google.protobuf import empty_pb2
 
 from tests.engine.standins.conftest import SshServer
-from tests.engine.standins.driver import in_background, until
+from tests.engine.standins.driver import in_background, loops, until
 from tests.engine.standins.test_command_direct import COPY, REMOTE, SIGNATURE, Plugin, failure, started
 
 pytestmark = pytest.mark.engine
@@ -158,19 +158,6 @@ def test_a_target_that_can_not_be_written(command: Plugin, sshd: SshServer) -> N
     assert "failed to create remote file /proc/never" in failure(lambda: command.create(inputs, kind=COPY))
 
 
-def marked(mark: Path) -> list[int]:
-    """Return the running loops that carry `mark`."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0") if folder.name.isdigit() else []
-        except OSError:
-            continue
-        if words[:1] == [b"sh"] and words[-2:] == [str(mark).encode(), b""]:
-            found.append(int(folder.name))
-    return found
-
-
 def loop(mark: Path) -> str:
     """Return a command that runs for ever and notices nothing by itself, not even that nobody reads its output."""
     return f"sh -c 'while :; do sleep 0.2; done' {mark} > /dev/null 2>&1"
@@ -179,7 +166,7 @@ def loop(mark: Path) -> str:
 def _loops(fresh: Plugin, sshd: SshServer, mark: Path, **changes: Any) -> Any:
     create = f"{loop(mark)} & {loop(mark)} & echo up; wait"
     running = in_background(lambda: fresh.create(remote(sshd, create), kind=REMOTE, **changes))
-    until(lambda: "up" in fresh.engine.said and len(marked(mark)) == 2, "the command runs")
+    until(lambda: "up" in fresh.engine.said and len(loops(mark)) == 2, "the command runs")
     return running
 
 
@@ -187,27 +174,27 @@ def test_cancel_ends_the_whole_group_over_there(fresh: Plugin, sshd: SshServer, 
     running = _loops(fresh, sshd, tmp_path / "mark")
     fresh.stub.Cancel(empty_pb2.Empty())
     assert "cancelled: running" in running().details()
-    until(lambda: not marked(tmp_path / "mark"), "the group is gone")
+    until(lambda: not loops(tmp_path / "mark"), "the group is gone")
 
 
 def test_a_deadline_ends_the_whole_group_over_there(fresh: Plugin, sshd: SshServer, tmp_path: Path) -> None:
     running = _loops(fresh, sshd, tmp_path / "mark", timeout=2)
     assert "not done after 2 s: running" in running().details()
-    until(lambda: not marked(tmp_path / "mark"), "the group is gone")
+    until(lambda: not loops(tmp_path / "mark"), "the group is gone")
 
 
 def test_killed_it_takes_remote_commands_along(fresh: Plugin, sshd: SshServer, tmp_path: Path) -> None:
     _loops(fresh, sshd, tmp_path / "mark")
     fresh.process.kill()
-    until(lambda: not marked(tmp_path / "mark"), "the group is gone")
+    until(lambda: not loops(tmp_path / "mark"), "the group is gone")
 
 
 def test_what_does_not_heed_the_end_is_killed_over_there(fresh: Plugin, sshd: SshServer, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     create = f"trap '' TERM; {loop(mark)} & echo up; wait"
     in_background(lambda: run(fresh, remote(sshd, create)))
-    until(lambda: "up" in fresh.engine.said and marked(mark), "the command runs")
+    until(lambda: "up" in fresh.engine.said and loops(mark), "the command runs")
     start = time.monotonic()
     fresh.stub.Cancel(empty_pb2.Empty())
-    until(lambda: not marked(mark), "the group is gone")
+    until(lambda: not loops(mark), "the group is gone")
     assert time.monotonic() - start > 4, "it was asked first"
