@@ -24,6 +24,7 @@ _WORDS = {
 }
 _COLOUR = re.compile(r"<\{%.*?%\}>|\x1b\[[0-9;]*[a-zA-Z]")
 _WIDTH = 18
+_PLAIN_EVERY_S = 3.0
 
 
 @dataclass
@@ -34,6 +35,7 @@ class Step:
     op: str
     began: float
     says: str = ""
+    told: float = 0.0
 
 
 @dataclass
@@ -76,7 +78,7 @@ class Progress:
         step = Step(name=_name(meta["urn"]), op=meta["op"], began=time.monotonic())
         self._open[meta["urn"], meta["op"]] = step
         if not self._live and self._estimate(step) > 1:
-            self.console.print(f"  {step.name:<{_WIDTH}} {_WORDS[step.op][0]}{self._about(step)}", highlight=False)
+            self._print(f"  {step.name:<{_WIDTH}} {_WORDS[step.op][0]}{self._about(step)}")
 
     def _end(self, body: Mapping[str, Any]) -> None:
         self._close(body["metadata"], "")
@@ -92,7 +94,7 @@ class Progress:
         if not word:
             self._known[f"{step.name} {step.op}"] = round(seconds, 1)
         line = Text.assemble(f"  {step.name:<{_WIDTH}} ", (word or _WORDS[step.op][1], "red" if word else "green"))
-        self.console.print(line.append(f"  {seconds:.1f} s"), highlight=False)
+        self._print(line.append(f"  {seconds:.1f} s"))
 
     def _say(self, body: Mapping[str, Any]) -> None:
         text = _COLOUR.sub("", body.get("message", "")).strip()
@@ -104,8 +106,18 @@ class Progress:
         for (open_urn, _), step in self._open.items():
             if open_urn == urn and text:
                 step.says = text.splitlines()[-1]
-                if not self._live:
-                    self.console.print(f"  {step.name:<{_WIDTH}} {step.says}", highlight=False, markup=False)
+                self._say_plainly(step)
+
+    def _say_plainly(self, step: Step) -> None:
+        """In a pipe, a line now and then: that it lives, how long it may take, and where it is."""
+        now = time.monotonic()
+        if self._live or now - max(step.told, step.began) < _PLAIN_EVERY_S:
+            return
+        step.told = now
+        self._print(f"  {step.name:<{_WIDTH}} {now - step.began:.0f} s{self._about(step)}, {step.says}")
+
+    def _print(self, text: str | Text) -> None:
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def _render(self) -> Text:
         lines = [

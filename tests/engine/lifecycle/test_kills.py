@@ -28,7 +28,7 @@ def _engine_of(project: Project) -> list[int]:
         if entry.name.isdigit():
             try:
                 name = (entry / "comm").read_text().strip()
-                if name in ("pulumi", "python", "python3") and os.readlink(entry / "cwd") == str(project.folder):
+                if name in ("pulumi", "python", "python3") and (entry / "cwd").readlink() == project.folder:
                     line = (entry / "cmdline").read_bytes()
                     if name == "pulumi" or b"\0cli\0" in line:
                         found.append(int(entry.name))
