@@ -6,6 +6,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -22,6 +23,7 @@ from burnmeter.state import STORAGE, Account, State, fold
 
 _RELEASE_S = 300
 _LAST_WORDS_S = 5.0
+_LOOK_S = 0.1
 
 
 class Meter:
@@ -41,13 +43,12 @@ class Meter:
 
     def run(self, over: threading.Event, reload: threading.Event) -> None:
         """Tick until `over`; a set `reload` takes the changed plan at once."""
-        wake = threading.Event()
         while not over.is_set():
             if reload.is_set():
                 reload.clear()
                 self._reload()
             self.tick()
-            _wait(wake, self.plan.tick_s, over, reload)
+            self._wait(over, reload)
         self.tick()
         self._deliveries.finish(_LAST_WORDS_S)
         self._note_arrivals()
@@ -66,6 +67,13 @@ class Meter:
         self._note_arrivals()
         self._hand_over()
         status.write(self._folder, self.state, self.plan, alive=seen.alive, trouble=self._troubles())
+
+    def _wait(self, *events: threading.Event) -> None:
+        """Until the next tick or a signal; what a channel took meanwhile is written down at once, so that it is told once."""
+        until = time.monotonic() + self.plan.tick_s
+        while time.monotonic() < until and not any(event.is_set() for event in events):
+            self._note_arrivals()
+            time.sleep(_LOOK_S)
 
     def _arm(self) -> None:
         """A changed limit opens a new epoch: what was reached below the old one can be reached anew."""
@@ -173,11 +181,3 @@ def _use(state: State, plan: Plan, seen: instance.Sample, now: clock.Moment) -> 
         for name, one in grown.items()
         if one != state.accounts.get(name) or name == STORAGE
     }
-
-
-def _wait(wake: threading.Event, seconds: float, *events: threading.Event) -> None:
-    """Sleep for `seconds`, or until a signal sets one of `events` (a signal interrupts a short wait, not a long one)."""
-    slept = 0.0
-    while slept < seconds and not any(event.is_set() for event in events):
-        wake.wait(min(0.1, seconds - slept))
-        slept += 0.1

@@ -24,6 +24,7 @@ HOUR_S, PRICE, TICK_S, GRACE_S = 5, 1, 1, 2
 """The copy's meter has hours of five seconds."""
 REST = 10
 """What is left to spend when the test begins: fifty seconds."""
+CHANNELS = 2
 SLACK_S = 4
 """For starting processes on a busy machine, not part of the promise."""
 
@@ -103,7 +104,10 @@ def _at_limit(project: Project) -> float:
 def test_the_meter_stops_and_tells_each_threshold_once(burning: Project, receiver: Receiver) -> None:
     at_limit, limit = _at_limit(burning), _status(burning)["limit"]
     stubborn = _workload(burning)
-    eventually(lambda: receiver.taken, "the first alarm arrives")
+    ledger = burning.root / "meter" / "ledger.jsonl"
+    eventually(
+        lambda: ledger.read_text().count('"kind": "delivered"') == CHANNELS and receiver.taken, "the first alarm"
+    )
     (meter,) = [pid for pid, line in processes_of(burning.folder) if "burnmeter run" in line]
     os.kill(meter, signal.SIGKILL)
     burning.up()  # sees that the meter is dead and starts it again
