@@ -33,6 +33,8 @@ def main() -> int:
         from gpuverify import rank
 
         return rank.main(arguments)
+    if word == "guard":
+        return ending.guard(arguments[1:])
     if word == "inventory" and not arguments:
         from gpuverify import sight
 
@@ -89,7 +91,7 @@ def _job(plan: dict[str, Any], fault: str | None) -> launcher.Job:
     launcher.prepare(folder, plan, "*")
     meeting = {"GPUVERIFY_INIT": f"file://{folder}/rendezvous", **launcher.own_environment()}
     own = tuple(range(plan["ranks"]))
-    program = launcher.own_program()
+    program = launcher.own_program("rank")
     return launcher.Job(plan=plan, folder=folder, program=program, fault=fault, own=own, environment=meeting)
 
 

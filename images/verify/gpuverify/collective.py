@@ -159,11 +159,17 @@ def _data(operation: Collective, rank: int, one: Mapping[str, Any], asked: Asked
                 f"rank {rank}: {row['wrong']} wrong elements at {row['size']} bytes{_where(row)}", _WRONG_DATA, rank
             )
         seconds = row["seconds"]
-        if row["wrong"] != 0 or row["checked"] != rounds + asked.params["warmups"] or not is_positive(row["bytes"]):
+        if row["wrong"] != 0 or row["checked"] != rounds + asked.params["warmups"] or not _fits(row, asked.ranks):
             return could_not_run(f"rank {rank}: {row['checked']} results checked at {row['size']} bytes", rank=rank)
         if len(seconds) != rounds or not rounds or not all(map(is_positive, seconds)):
             return could_not_run(f"rank {rank}: not every iteration at {row['size']} bytes was timed", rank=rank)
-    return _attendance(rank, one["present"], asked.ranks) if operation.sums else None
+    return _attendance(rank, one["present"], asked.ranks if operation.sums else 0)
+
+
+def _fits(row: Mapping[str, Any], n: int) -> bool:
+    """The bytes that moved are those asked for, but for rounding to whole blocks."""
+    unit = 2 * _BLOCKS * n * _WORD
+    return is_count(row["bytes"]) and row["size"] - unit < row["bytes"] <= max(row["size"], unit)
 
 
 def _where(row: Mapping[str, Any]) -> str:

@@ -6,29 +6,51 @@ import contextlib
 import ctypes
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Sequence
 
 _SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 _LOOK_S = 0.2
+_REAP_S = 5
 
 
-def end_with_launcher(lifeline: int) -> None:
-    """End this process, and all of its group, when the launcher is gone: also when it was killed.
-
-    The kernel's signal reaches a process that is stuck in a library, the pipe also one whose parent died before the
-    first line here ran. `lifeline` is the reading end of a pipe that only the launcher holds open; below 0: none.
-    """
+def end_with_launcher() -> None:
+    """Have the kernel kill this rank when its launcher dies, also while it is stuck in a library."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
-    if lifeline >= 0:
-        os.set_inheritable(lifeline, False)
-        threading.Thread(target=_end_at_eof, args=(lifeline,), daemon=True).start()
 
 
-def _end_at_eof(lifeline: int) -> None:
-    os.read(lifeline, 1)
-    os.killpg(0, signal.SIGKILL)
+class Guard:
+    """A process that kills whole groups when the launcher is gone, also when that was killed.
+
+    The kernel's signal ends a rank, but not what the rank started. The guard waits at a pipe that only the launcher
+    holds open: its closing means that nobody else will.
+    """
+
+    def __init__(self, program: Sequence[str], groups: Sequence[int], environment: dict[str, str]) -> None:
+        words = [*program, *map(str, groups)]
+        null = subprocess.DEVNULL
+        self._process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=null, stderr=null, env=environment, start_new_session=True
+        )
+
+    def dismiss(self) -> None:
+        """Nothing is left to guard."""
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            self._process.communicate(b"done", _REAP_S)
+
+
+def guard(groups: Sequence[str]) -> int:
+    """Be the guard of these process groups."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if not sys.stdin.buffer.read(1):
+        for group in groups:
+            with contextlib.suppress(OSError):
+                os.killpg(int(group), signal.SIGKILL)
+    return 0
 
 
 def stop_with_parent() -> None:

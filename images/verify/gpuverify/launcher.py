@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpuverify import errors
+from gpuverify import ending, errors
 from gpuverify.board import Board
 from gpuverify.checks import BY_NAME
 from gpuverify.rank import NOT_READY
@@ -78,27 +78,28 @@ def run(job: Job, board: Board, on_check: Callable[[str, float], None]) -> Stop 
 
     Whatever happens, no process of it is left.
     """
-    lifeline, held = os.pipe()
     children: dict[int, subprocess.Popen[bytes]] = {}
+    guard = None
     try:
         for rank in job.own:
-            children[rank] = _start(job, rank, lifeline)
+            children[rank] = _start(job, rank)
+        groups = [child.pid for child in children.values()]
+        guard = ending.Guard((*own_program("guard"), str(job.folder)), groups, {**os.environ, **own_environment()})
         return _Watch(job, board, children).to_the_end(on_check)
     finally:
         for child in children.values():
             _kill(child)
-        os.close(lifeline)
-        os.close(held)
+        if guard:
+            guard.dismiss()
 
 
-def _start(job: Job, rank: int, lifeline: int) -> subprocess.Popen[bytes]:
+def _start(job: Job, rank: int) -> subprocess.Popen[bytes]:
     environment = {
         "GLOO_SOCKET_IFNAME": "lo",
         "NCCL_DEBUG": "INFO",
         "NCCL_DEBUG_FILE": str(job.folder / "nccl-%h-%p.log"),
         **os.environ,
         **job.environment,
-        "GPUVERIFY_LIFELINE": str(lifeline),
     }
     if "GPUVERIFY_INIT" in job.environment:
         environment.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(job.plan["ranks"]))
@@ -109,7 +110,6 @@ def _start(job: Job, rank: int, lifeline: int) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=log,
             env=environment,
-            pass_fds=[lifeline],
             start_new_session=True,
         )
 
@@ -198,10 +198,10 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
         child.wait(_REAP_S)
 
 
-def own_program() -> tuple[str, ...]:
-    """Return the command that starts a rank of this very program: packed in one file, or as a package."""
+def own_program(word: str) -> tuple[str, ...]:
+    """Return the command that runs `word` of this very program: packed in one file, or as a package."""
     home = Path(__file__).parents[1]
-    return (sys.executable, str(home), "rank") if home.is_file() else (sys.executable, "-m", "gpuverify", "rank")
+    return (sys.executable, str(home), word) if home.is_file() else (sys.executable, "-m", "gpuverify", word)
 
 
 def own_environment() -> dict[str, str]:

@@ -1,7 +1,7 @@
 """One rank: runs the plan's checks in order, and writes down what it enters and what it measured.
 
-The only part that imports torch. The launcher tells it by environment: RANK, LOCAL_RANK, WORLD_SIZE as torchrun does, the
-rendezvous in GPUVERIFY_INIT (without it torchrun's), the reading end of the lifeline in GPUVERIFY_LIFELINE.
+The only part that imports torch. The launcher tells it by environment: RANK, LOCAL_RANK, WORLD_SIZE as torchrun does, and
+the rendezvous in GPUVERIFY_INIT (without it torchrun's).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Context:
 
 def main(arguments: list[str]) -> int:
     """Run the checks of the plan in the file `arguments[0]`, with the fault `arguments[1]`; return 0 or NOT_READY."""
-    ending.end_with_launcher(int(os.environ.get("GPUVERIFY_LIFELINE", "-1")))
+    ending.end_with_launcher()
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     file = Path(arguments[0])
     plan = json.loads(file.read_text())

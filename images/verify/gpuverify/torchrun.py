@@ -31,7 +31,7 @@ def job(plan: dict[str, Any], fault: str | None) -> launcher.Job:
     return launcher.Job(
         plan=plan,
         folder=folder,
-        program=launcher.own_program(),
+        program=launcher.own_program("rank"),
         fault=fault,
         own=(rank,),
         environment=launcher.own_environment(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 PASSED, FAILED, COULD_NOT_RUN = "passed", "failed", "could_not_run"
 REHEARSED, NO_EXPECTATION = "rehearsed", "no_expectation"
@@ -97,16 +97,21 @@ _SLOW = "slower than a good one: throttling, a lost link, or another card"
 ACCEPT = "compare the figure with the vendor's; `verification.accept_no_expectation: true` lets such GPUs pass"
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether `value` is a finite number, and not a truth value."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def is_positive(value: object) -> bool:
+def is_positive(value: object) -> TypeGuard[float]:
     """Whether `value` is a finite number above zero."""
-    return is_number(value) and value > 0  # type: ignore[operator]  # is_number says that it is one
+    return is_number(value) and value > 0
 
 
-def is_count(value: object) -> bool:
+def is_count(value: object) -> TypeGuard[int]:
     """Whether `value` is a whole number from 0 up."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def is_name(value: object) -> TypeGuard[str]:
+    """Whether `value` is a text that can tell one thing from another."""
+    return isinstance(value, str) and value != ""

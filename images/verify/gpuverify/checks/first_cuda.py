@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpuverify.verdicts import Asked, Measured, Verdict, could_not_run, failed, good, is_count
+from gpuverify.verdicts import Asked, Measured, Verdict, could_not_run, failed, good, is_count, is_name
 
 IN_LAUNCHER = False
 
@@ -26,6 +26,8 @@ def judge(measured: Measured, asked: Asked) -> Verdict:
         if one["sum"] != n * (n - 1) // 2:
             reason = f"rank {rank} on {one['device']}: the sum of 0 to {n - 1} came out as {one['sum']}"
             return failed(reason, "the device computes wrong", rank)
+    if not all(is_name(one["identity"]) and is_name(one["device"]) for one in measured.values()):
+        return could_not_run("a device does not say which one it is")
     if len({one["identity"] for one in measured.values()}) != asked.ranks:
         return failed("two ranks share a device", "CUDA_VISIBLE_DEVICES or LOCAL_RANK is wrong")
     return good({"devices": len(measured), "name": measured[0]["device"]})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpuverify import sight
-from gpuverify.verdicts import Asked, Measured, Verdict, could_not_run, failed, good, is_positive
+from gpuverify.verdicts import Asked, Measured, Verdict, could_not_run, failed, good, is_name, is_positive
 
 IN_LAUNCHER = True
 
@@ -27,8 +27,8 @@ def judge(measured: Measured, asked: Asked) -> Verdict:
         return could_not_run(
             f"no GPU to be seen, {wanted['count']} × {wanted['model']} declared ({seen['problem']})", cause
         )
-    if len({gpu["bus_id"] for gpu in gpus}) != len(gpus):
-        return could_not_run("the driver lists one GPU twice")
+    if not all(is_name(gpu["bus_id"]) for gpu in gpus) or len({gpu["bus_id"] for gpu in gpus}) != len(gpus):
+        return could_not_run("the driver lists a GPU twice, or one without its place on the bus")
     if len(gpus) < wanted["count"]:
         cause = "a card fell off the bus (`dmesg | grep -i xid`), or was not passed into this container or machine"
         return failed(f"{len(gpus)} GPUs seen, {wanted['count']} declared", cause)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from gpuverify.verdicts import Asked, Measured, Verdict, failed, good
+from gpuverify.verdicts import Asked, Measured, Verdict, failed, good, is_count, is_name
 
 IN_LAUNCHER = False
 
@@ -21,10 +21,10 @@ def judge(measured: Measured, asked: Asked) -> Verdict:
     """Each rank heard each rank exactly once, on different devices."""
     for rank, one in sorted(measured.items()):
         numbers = [other and other["rank"] for other in one["heard"]]
-        if numbers != list(range(asked.ranks)):
+        if not all(map(is_count, numbers)) or numbers != list(range(asked.ranks)):
             reason = f"rank {rank} heard ranks {numbers}, expected 0 to {asked.ranks - 1}"
             return failed(reason, "a rank is missing or doubled: look at the launcher and the rendezvous", rank)
         devices = [other["device"] for other in one["heard"]]
-        if len(set(devices)) != asked.ranks or None in devices:
+        if len(set(devices)) != asked.ranks or not all(map(is_name, devices)):
             return failed(f"ranks share a device: {devices}", "CUDA_VISIBLE_DEVICES or LOCAL_RANK is wrong", rank)
     return good({"ranks": asked.ranks})

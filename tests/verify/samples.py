@@ -1,0 +1,82 @@
+"""Good measurements of every check, on two to four ranks: what a judge passes, and what the tests then spoil."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpuverify.verdicts import Asked
+
+RANKS = 3
+SIZES = [8192, 262144]
+NAME = "NVIDIA H100 80GB HBM3"
+GPU = {"model": "H100-SXM-80GB", "names": [NAME], "count": RANKS, "memory_gib_from": 65.6, "memory_gib_to": 82.0}
+FLOOR = {"expected": 100.0, "source": "somebody"}
+INFORMATION = {"first", "pid", "ecc", "mig", "driver", "cpus", "problem"}
+"""Keys that are told and not judged."""
+
+
+def _collective(present: list[float]) -> tuple[dict[int, Any], Asked]:
+    row = {"seconds": [1e-3, 2e-3, 3e-3], "checked": 5, "wrong": 0, "first": None}
+    rows = [{"size": size, "bytes": size // 192 * 192, **row} for size in SIZES]
+    floors = {"busbw_gb_s": {"least": 0.01, **FLOOR}}
+    params = {"sizes": SIZES, "warmups": 2, "iterations": 3}
+    measured = {rank: {"rows": [dict(row) for row in rows], "present": list(present)} for rank in range(RANKS)}
+    return measured, Asked(ranks=RANKS, params=params, floors=floors, gpu=GPU)
+
+
+def _inventory() -> tuple[dict[int, Any], Asked]:
+    gpus = [
+        {"name": NAME, "bus_id": f"0{i}", "driver": "570.1", "mig": None, "ecc": None, "memory_gib": 79.6}
+        for i in range(RANKS)
+    ]
+    seen = {"gpus": gpus, "driver": "570.1", "problem": "", "cpus": 8}
+    return {0: seen}, Asked(ranks=RANKS, gpu=GPU)
+
+
+def _matmul() -> tuple[dict[int, Any], Asked]:
+    names = ("forward", "backward_left", "backward_right")
+    exact = {"wrong": dict.fromkeys(names, 0), "checksums": dict(zip(names, (-5, 7, 11), strict=True))}
+    measured = {
+        r: {"exact": {k: dict(v) for k, v in exact.items()}, "seconds": [0.01, 0.02, 0.015], "finite": True}
+        for r in range(RANKS)
+    }
+    floors = {"tflops": {"least": 300.0, **FLOOR}}
+    return measured, Asked(ranks=RANKS, params={"size": 10_000, "warmups": 1, "iterations": 3}, floors=floors, gpu=GPU)
+
+
+def _memory() -> tuple[dict[int, Any], Asked]:
+    one = {"bytes": 96, "free": 100, "passes": 2, "wrong": 0, "first": None, "seconds": 1.5}
+    return {r: dict(one) for r in range(RANKS)}, Asked(ranks=RANKS, params={"least_share": 0.95}, gpu=GPU)
+
+
+def _first_cuda() -> tuple[dict[int, Any], Asked]:
+    measured = {r: {"sum": 45, "device": "NVIDIA H100", "identity": f"GPU-{r}"} for r in range(RANKS)}
+    return measured, Asked(ranks=RANKS, params={"elements": 10}, gpu=GPU)
+
+
+def _ranks() -> tuple[dict[int, Any], Asked]:
+    measured = {
+        r: {"heard": [{"rank": i, "device": f"GPU-{i}", "pid": 100 + i} for i in range(RANKS)]} for r in range(RANKS)
+    }
+    return measured, Asked(ranks=RANKS, gpu=GPU)
+
+
+def _ddp_step() -> tuple[dict[int, Any], Asked]:
+    measured = {r: {"elements": 8320, "largest": 146.5, "difference": 0.0, "weights": [3, -4]} for r in range(RANKS)}
+    return measured, Asked(ranks=RANKS, gpu=GPU)
+
+
+def sample(check: str) -> tuple[dict[int, Any], Asked]:
+    """Return a fresh good measurement of `check`, and what was asked."""
+    made = {
+        "inventory": _inventory,
+        "first_cuda": _first_cuda,
+        "matmul": _matmul,
+        "memory": _memory,
+        "ranks": _ranks,
+        "all_reduce": lambda: _collective([21.0]),
+        "all_gather": lambda: _collective([]),
+        "reduce_scatter": lambda: _collective([21.0]),
+        "ddp_step": _ddp_step,
+    }
+    return made[check]()
