@@ -9,15 +9,27 @@ from pathlib import Path
 from typing import Any
 
 from components.config import Experiment
+from components.config.scalars import PATTERNS
 
 SCHEMA, PAGE = Path("docs/schemas/experiment.json"), Path("docs/config.md")
 _HEAD = """# The stack file
 
-Written by `./burnin reference` from `components/config/sections.py`; change it there.
+Written by `./burnin reference` from `components/config/`; change it there.
 
-One file per experiment, `stacks/Pulumi.NAME.yaml`, with one key, `burnin:experiment`. All problems of a file are told at
-once, before anything is created. Unknown keys are errors. The schema is [schemas/experiment.json](schemas/experiment.json).
+One file per experiment, `stacks/Pulumi.NAME.yaml`, with one key, `burnin:experiment`. All problems of a file are told
+at once, with their lines, before anything is created. Unknown keys are errors; so are keys that stand twice, anchors,
+tags, and words that YAML readers take for different things (`yes`, `010`, `1e3`, an unquoted day): write those in
+quotes or in full. Amounts are exact decimals; 49.24 is 49.24. The schema of what stands at `burnin:experiment` is
+[schemas/experiment.json](schemas/experiment.json).
 """
+_BOUNDS = {
+    "minimum": "at least {}",
+    "exclusiveMinimum": "more than {}",
+    "maximum": "at most {}",
+    "maxLength": "at most {} characters",
+    "maxItems": "at most {} entries",
+}
+_TYPES = {"integer": "whole number", "string": "text", "boolean": "`true` or `false`", "number": "number"}
 
 
 def main(argv: list[str]) -> int:
@@ -26,42 +38,45 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing, fail on a difference")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     chosen = parser.parse_args(argv[1:])
-    stale = [path for path, text in files().items() if not path.exists() or path.read_text() != text]
-    if chosen.check:
-        for path in stale:
+    stale = {path: text for path, text in files().items() if not path.exists() or path.read_text("utf-8") != text}
+    for path, text in stale.items():
+        if chosen.check:
             print(f"{path} differs from the code: run `./burnin reference`")
-        return 1 if stale else 0
-    for path, text in files().items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return 0
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+    return 1 if chosen.check and stale else 0
 
 
 def files() -> Mapping[Path, str]:
     """Return what each generated file has to hold."""
-    schema = Experiment.model_json_schema(by_alias=True)
-    del schema["properties"]["name"]
+    schema = _without_titles(Experiment.model_json_schema(by_alias=True))
+    del schema["properties"]["name"]  # the file's name says it
     schema["required"].remove("name")
-    return {SCHEMA: json.dumps(schema, indent=2) + "\n", PAGE: "\n".join(_page(schema)) + "\n"}
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    page = "\n".join([_HEAD, *_section("burnin:experiment", schema, schema["$defs"])])
+    return {SCHEMA: json.dumps(schema, indent=2, ensure_ascii=False) + "\n", PAGE: page.rstrip() + "\n"}
 
 
-def _page(schema: Mapping[str, Any]) -> Iterator[str]:
-    yield _HEAD
-    yield from _section("burnin:experiment", schema, schema["$defs"])
+def _without_titles(schema: Any) -> Any:
+    """A title repeats its key."""
+    if isinstance(schema, dict):
+        return {name: _without_titles(part) for name, part in schema.items() if name != "title"}
+    return [_without_titles(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def _section(title: str, section: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[str]:
-    yield f"## {title}\n"
-    if "description" in section:
-        yield section["description"] + "\n"
-    yield "| key | type | default | meaning |\n| --- | --- | --- | --- |"
-    inner: list[tuple[str, Mapping[str, Any]]] = []
+    yield f"## {title}\n\n{section['description']}\n"
+    yield "| key | meaning | type | unit | default | rule |\n| --- | --- | --- | --- | --- | --- |"
+    needed, inner = section.get("required", ()), []
     for name, field in section["properties"].items():
         kind, reference = _kind(field)
         if reference:
             inner.append((f"{title}.{name}".removeprefix("burnin:experiment."), definitions[reference]))
-        default = "**required**" if name in section.get("required", ()) else _default(field, reference)
-        yield f"| `{name}` | {kind} | {default} | {field.get('description', '')} |"
+        default = "**required**" if name in needed else _default(field, reference)
+        meaning = field.get("description") or definitions[reference or ""]["description"]
+        cells = (f"`{name}`", meaning.splitlines()[0], kind, field.get("unit", "–"), default, _rule(field))
+        yield f"| {' | '.join(cells)} |"
     yield ""
     for name, found in inner:
         yield from _section(name, found, definitions)
@@ -71,35 +86,39 @@ def _kind(field: Mapping[str, Any]) -> tuple[str, str | None]:
     """Return the type in words, and the section that it names."""
     if "$ref" in field:
         return "mapping", field["$ref"].rpartition("/")[2]
+    if "allOf" in field:
+        return _kind(field["allOf"][0])
     if field.get("type") == "array":
         kind, reference = _kind(field["items"])
-        return f"list of {kind}", reference
-    if "enum" in field:
-        return " \\| ".join(f"`{choice}`" for choice in field["enum"]), None
-    if "const" in field:
-        return f"`{field['const']}`", None
-    for choice in field.get("anyOf", ()):
-        if choice.get("type") != "null":
-            return ("number", None) if choice.get("type") in ("number", "string") and _number(field) else _kind(choice)
-    return _words(field), None
-
-
-def _number(field: Mapping[str, Any]) -> bool:
-    return any(choice.get("type") == "number" for choice in field["anyOf"])
-
-
-def _words(field: Mapping[str, Any]) -> str:
-    bounds = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
-    told = ", ".join(f"{sign} {field[name]}" for name, sign in bounds.items() if name in field)
-    kind = {"integer": "whole number", "string": "text", "boolean": "true \\| false"}.get(
-        field.get("type", ""), "number"
-    )
-    kind = "date" if field.get("format") == "date" else kind
-    return f"{kind} {told}".strip()
+        return f"list of {kind}s", reference
+    choices = field.get("enum") or [field[name] for name in ("const",) if name in field]
+    if choices:
+        return ", ".join(f"`{choice}`" for choice in choices), None
+    if "anyOf" in field:
+        return _kind(field["anyOf"][0])
+    return "day" if field.get("format") == "date" else _TYPES[field["type"]], None
 
 
 def _default(field: Mapping[str, Any], reference: str | None) -> str:
-    value = field.get("default")
-    if reference and field.get("type") != "array":
-        return "see below"
-    return "unset" if value is None or value == [] else f"`{json.dumps(value)}`"
+    """Return the default, or what leaving the key out means."""
+    value, unset = field.get("default"), field.get("unset")
+    if reference and isinstance(value, dict):
+        return "the defaults below"
+    shown = "" if value in (None, [], "") else f"`{json.dumps(value).strip(chr(34))}`"
+    return f"{shown or 'unset'}{f': {unset}' if unset else ''}"
+
+
+def _rule(field: Mapping[str, Any]) -> str:
+    """Return what a value has to keep to: its own bounds, then those between fields."""
+    return "; ".join([*_bounds(field), *([field["rule"]] if "rule" in field else [])]) or "–"
+
+
+def _bounds(field: Mapping[str, Any]) -> Iterator[str]:
+    own = {**(field.get("anyOf") or [{}])[0], **field}
+    if own.get("pattern") in PATTERNS:
+        yield PATTERNS[own["pattern"]].removeprefix("expected ").replace("|", "\\|")
+    for name, words in _BOUNDS.items():
+        if name in own and own.get("type") != "number":
+            yield words.format(own[name])
+    if own.get("type") == "array":
+        yield from (f"each {rule}" for rule in _bounds(own["items"]))

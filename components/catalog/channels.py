@@ -10,16 +10,24 @@ class ChannelFacts:
     """What is true of a channel."""
 
     kind: str
+    key: str
+    """Name of the key that holds the target."""
     target: str
-    """Name of the key that holds the target, and what it looks like."""
+    """What a target looks like."""
     example: str
 
 
 CHANNELS = (
     ChannelFacts(
         kind="webhook",
-        target="url_secret: name of the stack secret that holds the URL",
+        key="url_secret",
+        target="name of the stack secret that holds the URL",
         example="{kind: webhook, url_secret: alarmUrl}",
     ),
-    ChannelFacts(kind="log", target="path: file that gets one line per alarm", example="{kind: log, path: alarms.log}"),
+    ChannelFacts(
+        kind="log",
+        key="path",
+        target="file that gets one line per alarm",
+        example="{kind: log, path: alarms.log}",
+    ),
 )

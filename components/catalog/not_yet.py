@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 
-NOT_YET = MappingProxyType(
+_LOCAL_ONLY = "only platform `local` is there; remove this key"
+
+NOT_YET: Mapping[tuple[str, ...], str] = MappingProxyType(
     {
-        ("budget", "idle"): "the meter does not watch utilisation yet; `lifetime_h` bounds an idle instance",
-        ("disks", "backup"): "backups are not made yet; copy the disk's folder yourself",
-        ("image", "build"): "images are not built yet; name a finished one in `image.reference`",
-        ("run",): "training runs are not started yet; start yours on the instance after `./burnin up`",
-        ("platform", "context"): "only platform `local` is there yet",
-        ("platform", "namespace"): "only platform `local` is there yet",
-        ("platform", "profile"): "only platform `local` is there yet",
-        ("platform", "hosts"): "only platform `local` is there yet",
+        ("budget", "idle"): "the meter does not watch utilisation; `lifetime_h` bounds an idle instance",
+        ("disks", "backup"): "copy the disk's folder yourself meanwhile",
+        ("image", "build"): "build it yourself and name it in `image.reference`",
+        ("run",): "start your training on the instance after `./burnin up`",
+        ("platform", "context"): _LOCAL_ONLY,
+        ("platform", "namespace"): _LOCAL_ONLY,
+        ("platform", "profile"): _LOCAL_ONLY,
+        ("platform", "hosts"): _LOCAL_ONLY,
     }
 )
 """Path of a key (list positions left out) to what to do meanwhile."""
+
+NOT_YET_KINDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
+    {("platform", "kind"): ("ssh", "kubernetes")}
+)
+"""Path of a closed choice to what it will offer later."""

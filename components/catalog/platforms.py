@@ -16,6 +16,10 @@ class PlatformFacts:
     """What a disk is there."""
     deadline: str
     """What ends the compute when nobody watches."""
+    most_nodes: int
+    """Nodes that one experiment can have."""
+    disk_classes: tuple[str, ...]
+    """What `class` of a disk may say; empty: there is nothing to choose."""
 
 
 PLATFORMS = (
@@ -24,5 +28,7 @@ PLATFORMS = (
         instance="this machine: the experiment's process group",
         disk="a folder with a marker file",
         deadline="a supervisor process that ends the experiment's processes",
+        most_nodes=1,
+        disk_classes=(),
     ),
 )

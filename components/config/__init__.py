@@ -1,8 +1,9 @@
 """Text becomes frozen types at the door: one parser, all errors at once."""
 
+from components.config.budget import Budget, Channel
 from components.config.errors import ConfigError, ConfigErrors
 from components.config.load import parse, parse_json, read_file
-from components.config.sections import Budget, Channel, Disk, Experiment, Image, Instances, Prices, Verification
+from components.config.sections import Disk, Experiment, Image, Instances, Prices, Verification
 
 __all__ = [
     "Budget",

@@ -3,117 +3,102 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
-from components.config.errors import ConfigError, ConfigErrors
-from components.config.lines import Place, doubled, find
+from components.config.errors import ConfigErrors, Fault, Place, gather
 from components.config.rules import RULES
+from components.config.scalars import NAME, PATTERNS
 from components.config.sections import Experiment
-from components.config.wording import worded
+from components.config.source import Source
 
-KEY = "burnin:experiment"
+_LONGEST_WHOLE = 40
+_NO_MAPPING = "expected a mapping with the experiment"
+_COPY = "copy stacks/Pulumi.local.yaml and change it; docs/config.md has every key"
 
 
 def read_file(path: Path) -> Experiment:
     """Read a stack file; raise ConfigErrors when it is missing or wrong."""
-    source = _shown(path)
-    try:
-        text = path.read_text()
-        content = yaml.safe_load(text)
-        errors = tuple(_doubled(text))
-    except FileNotFoundError:
-        raise ConfigErrors((_no_such_stack(path),), source) from None
-    except (yaml.YAMLError, ValueError, RecursionError, OSError) as error:
-        raise ConfigErrors((_no_yaml(error),), source) from None
-    if errors:
-        raise ConfigErrors(errors, source)
-    return parse(_experiment(content), path, _name(path), text=text)
+    source = Source(path)
+    value, faults = source.experiment()
+    return _experiment(value, source, source.name, faults)
 
 
 def parse_json(value: str | None, path: Path, name: str) -> Experiment:
     """Parse what the engine hands over; raise ConfigErrors with the lines of the stack file at `path`."""
-    decoded = None if value is None else json.loads(value, parse_float=Decimal)
-    return parse(decoded, path, name)
-
-
-def parse(value: object, path: Path | None, name: str, *, text: str | None = None) -> Experiment:
-    """Return the experiment in `value`; raise ConfigErrors naming every problem with its line in the file at `path`."""
-    if not isinstance(value, dict):
-        missing = ConfigError(
-            path=KEY,
-            line=None,
-            rule="expected a mapping with the experiment",
-            value=value,
-            hint="copy stacks/Pulumi.local.yaml and change it; docs/config.md has every key",
-        )
-        raise ConfigErrors((missing,), _shown(path))
     try:
-        experiment = Experiment.model_validate({**value, "name": name})
+        decoded = (
+            None if value is None else json.loads(value, parse_float=Decimal, parse_int=_whole, parse_constant=str)
+        )
+    except (ValueError, RecursionError):
+        decoded = value
+    return parse(decoded, Source(path), name)
+
+
+def parse(value: object, source: Source | None, experiment: str) -> Experiment:
+    """Return the experiment in decoded JSON or YAML; raise ConfigErrors naming every problem, with lines of `source`."""
+    return _experiment(value, source, experiment, [])
+
+
+def _experiment(value: object, source: Source | None, name: str, faults: list[Fault]) -> Experiment:
+    """Return the experiment, if neither `faults` nor anything found here speaks against it."""
+    if not isinstance(value, dict):
+        raise _errors([*faults, Fault((), _NO_MAPPING, value, _COPY)], source)
+    found = [*faults, *_name_faults(value, name)]
+    experiment: Experiment | None = None
+    try:
+        experiment = Experiment.model_validate({**value, "name": "unnamed" if found else name})
     except ValidationError as error:
-        raise _errors(tuple(worded(error)), path, text) from None
-    broken = tuple((rule.path, rule.rule, rule.value, rule.hint) for check in RULES for rule in check(experiment))
-    if broken:
-        raise _errors(broken, path, text)
+        from components.config.mend import mended
+        from components.config.wording import without_echoes, worded
+
+        own = list(worded(error))
+        experiment = mended(value, [*found, *own])
+        found += without_echoes(own)
+    if experiment:
+        found += _broken(experiment, source, [fault.place for fault in found])
+    if found or experiment is None:
+        raise _errors(found, source)
     return experiment
 
 
-def _errors(found: tuple[tuple[Place, str, Any, str], ...], path: Path | None, text: str | None) -> ConfigErrors:
-    lines = text if text is not None else _text(path)
-    errors = (
-        ConfigError(path=_dotted(place), line=find(lines, ("config", KEY, *place)), rule=rule, value=value, hint=hint)
-        for place, rule, value, hint in found
-    )
-    return ConfigErrors(tuple(errors), _shown(path))
+def _name_faults(value: dict[str, Any], name: str) -> Iterator[Fault]:
+    if not re.fullmatch(NAME, name, re.ASCII):
+        yield Fault(("experiment",), PATTERNS[NAME], name, "rename the stack and its file stacks/Pulumi.NAME.yaml")
+    if "name" in value:
+        yield Fault(("name",), "unknown key", None, "an experiment is named by its file, stacks/Pulumi.NAME.yaml")
 
 
-def _doubled(text: str) -> Iterator[ConfigError]:
-    for place, line in doubled(text):
-        yield ConfigError(path=_dotted(place), line=line, rule="this key stands twice", hint="remove one of the two")
+def _broken(experiment: Experiment, source: Source | None, faulty: list[Place]) -> Iterator[Fault]:
+    """Yield what breaks a rule between fields, except where a field is faulty by itself."""
+    for fault in (fault for rule in RULES for fault in rule(experiment)):
+        if not any(fault.place[: len(place)] == place for place in faulty):
+            yield fault
+    yield from _secrets_missing(experiment, source)
 
 
-def _experiment(content: object) -> object:
-    config = content.get("config") if isinstance(content, dict) else None
-    return config.get(KEY) if isinstance(config, dict) else None
+def _secrets_missing(experiment: Experiment, source: Source | None) -> Iterator[Fault]:
+    """Yield each channel whose secret the file does not hold; a file that is elsewhere is the engine's business."""
+    for index, channel in enumerate(experiment.budget.channels):
+        if channel.url_secret is None or source is None or not source.path.is_file():
+            continue
+        kept, place = source.secret(channel.url_secret), ("budget", "channels", index, "url_secret")
+        step = f"`pulumi config set --secret burnin:{channel.url_secret}` asks for the value"
+        if kept is None:
+            yield Fault(place, "no such secret in this file", channel.url_secret, step)
+        if kept == "open":
+            yield Fault(place, "this secret stands in plain text", channel.url_secret, step)
 
 
-def _no_such_stack(path: Path) -> ConfigError:
-    known = sorted(_name(other) for other in path.parent.glob("Pulumi.*.yaml")) if path.parent.is_dir() else []
-    return ConfigError(
-        path=_name(path),
-        line=None,
-        rule="no such experiment",
-        hint=f"there are: {', '.join(known) or 'none'}; a new one is a file {_shown(path)}",
-    )
+def _errors(faults: list[Fault], source: Source | None) -> ConfigErrors:
+    return ConfigErrors(gather(faults, source.line if source else lambda _: None), str(source or ""))
 
 
-def _no_yaml(error: Exception) -> ConfigError:
-    mark = getattr(error, "problem_mark", None)
-    problem = str(getattr(error, "problem", None) or error).splitlines()[0]
-    line = mark.line + 1 if mark else None
-    return ConfigError(path="the file", line=line, rule="expected YAML", hint=problem)
-
-
-def _name(path: Path) -> str:
-    return path.name.removeprefix("Pulumi.").removesuffix(".yaml")
-
-
-def _text(path: Path | None) -> str:
-    try:
-        return path.read_text() if path else ""
-    except (OSError, ValueError):
-        return ""
-
-
-def _shown(path: Path | None) -> str:
-    return "/".join(path.parts[-2:]) if path else ""
-
-
-def _dotted(place: Place) -> str:
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
-    return text.removeprefix(".") or KEY
+def _whole(digits: str) -> int | str:
+    """A number too long to be meant stays text, and is refused as such."""
+    return int(digits) if len(digits) <= _LONGEST_WHOLE else digits

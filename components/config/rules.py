@@ -2,106 +2,126 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
 
+from components.catalog.channels import CHANNELS
 from components.catalog.gpus import GPUS
 from components.catalog.levels import LEVEL_DEADLINE_S
+from components.catalog.platforms import PLATFORMS
+from components.catalog.units import HOURS_PER_MONTH
+from components.config.errors import Fault
 from components.config.sections import Experiment
+from components.config.spelling import nearest
+
+_SYSTEM = ("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys", "usr")
+"""Folders that a disk would hide, and the container not start."""
 
 
-class Broken(NamedTuple):
-    """A broken rule: the path as a tuple, the rule, the value and the next step."""
-
-    path: tuple[str | int, ...]
-    rule: str
-    value: Any
-    hint: str
-
-
-def gpu_is_known(experiment: Experiment) -> Iterator[Broken]:
+def gpu_is_known(experiment: Experiment) -> Iterator[Fault]:
     """The model stands in the catalogue."""
-    gpu = experiment.instances.gpu
-    if gpu not in GPUS and gpu not in ("auto", "none"):
-        near = difflib.get_close_matches(gpu, GPUS, 1, 0.5)
-        hint = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(GPUS)}"
-        yield Broken(("instances", "gpu"), "expected a model of the catalogue, `auto` or `none`", gpu, hint)
+    gpu, known = experiment.instances.gpu, (*GPUS, "auto", "none")
+    if gpu not in known:
+        meant = nearest(gpu, known)
+        hint = f'did you mean "{meant}"?' if meant else f"known: {', '.join(GPUS)}"
+        yield Fault(("instances", "gpu"), "expected a model of the catalogue, `auto` or `none`", gpu, hint)
 
 
-def limit_covers_first_hour(experiment: Experiment) -> Iterator[Broken]:
+def platform_can(experiment: Experiment) -> Iterator[Fault]:
+    """What is asked for, the platform has."""
+    facts = next(row for row in PLATFORMS if row.kind == experiment.platform.kind)
+    nodes = experiment.instances.nodes
+    if nodes > facts.most_nodes:
+        rule = f"expected at most {facts.most_nodes}, what platform `{facts.kind}` has"
+        yield Fault(("instances", "nodes"), rule, nodes, f"write {facts.most_nodes}")
+    for index, disk in enumerate(experiment.disks):
+        if disk.disk_class is not None and disk.disk_class not in facts.disk_classes:
+            known = f"write {' or '.join(facts.disk_classes)}" if facts.disk_classes else "remove this key"
+            rule = f"platform `{facts.kind}` has no such storage class"
+            yield Fault(("disks", index, "class"), rule, disk.disk_class, known)
+
+
+def limit_covers_first_hour(experiment: Experiment) -> Iterator[Fault]:
     """A limit below one hour's price would stop the experiment while it starts."""
-    hour = experiment.prices.node_hour * experiment.instances.nodes
-    if experiment.budget.limit < hour:
-        hint = f"raise `budget.limit` to at least {hour} {experiment.prices.currency}, or lower `prices.node_hour`"
-        yield Broken(
-            ("budget", "limit"),
-            f"expected at least the price of the first hour, {hour} {experiment.prices.currency}",
-            experiment.budget.limit,
-            hint,
-        )
+    prices, limit = experiment.prices, experiment.budget.limit
+    gib = sum(disk.size_gib for disk in experiment.disks)
+    hour = prices.node_hour * experiment.instances.nodes + gib * prices.disk_gib_month / HOURS_PER_MONTH
+    if limit < hour:
+        least = hour.quantize(Decimal("0.01"), ROUND_UP)
+        rule = f"expected at least the price of the first hour, {least} {prices.currency}"
+        yield Fault(("budget", "limit"), rule, limit, f"raise it to {least} or more")
 
 
-def alarms_rise(experiment: Experiment) -> Iterator[Broken]:
+def alarms_rise(experiment: Experiment) -> Iterator[Fault]:
     """Thresholds are told in order, each once."""
-    given = experiment.budget.alarm_percent
-    if list(given) != sorted(set(given)):
-        hint = f"write {sorted(set(given))}"
-        yield Broken(("budget", "alarm_percent"), "expected rising numbers, each once", list(given), hint)
-
-
-def lifetime_covers_verification(experiment: Experiment) -> Iterator[Broken]:
-    """An instance that dies while it is proved is never usable."""
-    needed = LEVEL_DEADLINE_S[experiment.verification.level]
-    if experiment.budget.lifetime_h * 3600 < needed:
-        yield Broken(
-            ("budget", "lifetime_h"),
-            f"expected at least the verification's deadline, {needed} s at level {experiment.verification.level}",
-            experiment.budget.lifetime_h,
-            f"raise it to {(Decimal(needed) / 3600).quantize(Decimal('0.01'), 'ROUND_UP')} or more",
+    given = list(experiment.budget.alarm_percent)
+    if given != sorted(set(given)):
+        yield Fault(
+            ("budget", "alarm_percent"), "expected rising numbers, each once", given, f"write {sorted(set(given))}"
         )
 
 
-def disks_have_names_of_their_own(experiment: Experiment) -> Iterator[Broken]:
+def lifetime_covers_verification(experiment: Experiment) -> Iterator[Fault]:
+    """An instance that dies while it is proved is never usable."""
+    level, lifetime = experiment.verification.level, experiment.budget.lifetime_h
+    needed = Decimal(LEVEL_DEADLINE_S[level])
+    if lifetime * 3600 < needed:
+        least = (needed / 3600).quantize(Decimal("0.01"), ROUND_UP)
+        rule = f"expected at least the verification's deadline, {needed} s at level `{level}`"
+        yield Fault(("budget", "lifetime_h"), rule, lifetime, f"raise it to {least} or more")
+
+
+def disks_have_names_of_their_own(experiment: Experiment) -> Iterator[Fault]:
     """A disk is found by its name."""
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     for index, disk in enumerate(experiment.disks):
         if disk.name in seen:
-            yield Broken(("disks", index, "name"), "expected a name of its own", disk.name, "rename one of the two")
-        seen.add(disk.name)
+            rule = f"disks[{seen[disk.name]}] has this name already"
+            yield Fault(("disks", index, "name"), rule, disk.name, "rename one of the two")
+        seen.setdefault(disk.name, index)
 
 
-def mounts_are_apart(experiment: Experiment) -> Iterator[Broken]:
+def mounts_are_plain(experiment: Experiment) -> Iterator[Fault]:
+    """A mount is written in one way, and hides nothing that a container needs."""
+    for index, disk in enumerate(experiment.disks):
+        place, path = ("disks", index, "mount"), PurePosixPath(disk.mount)
+        if len(path.parts) == 1 or path.parts[1] in _SYSTEM:
+            yield Fault(place, "a disk there would hide the system's files", disk.mount, "for example /workspace")
+        elif str(path) != disk.mount or disk.mount.startswith("//") or ".." in path.parts:
+            rule = "expected a path without `.`, `..`, doubled or final `/`"
+            yield Fault(place, rule, disk.mount, "write the shortest form")
+
+
+def mounts_are_apart(experiment: Experiment) -> Iterator[Fault]:
     """A disk mounted inside another hides what lies there."""
     places = [PurePosixPath(disk.mount) for disk in experiment.disks]
     for index, place in enumerate(places):
-        for earlier in places[:index]:
+        for other, earlier in enumerate(places[:index]):
             if place == earlier or earlier in place.parents or place in earlier.parents:
-                hint = "mount them side by side"
-                yield Broken(("disks", index, "mount"), f"overlaps with the mount {earlier}", str(place), hint)
+                rule = f"overlaps with {earlier} of disks[{other}]"
+                yield Fault(("disks", index, "mount"), rule, str(place), "mount them side by side")
 
 
-def channels_have_targets(experiment: Experiment) -> Iterator[Broken]:
+def channels_have_targets(experiment: Experiment) -> Iterator[Fault]:
     """An alarm without a target reaches nobody."""
-    wanted = {"webhook": "url_secret", "log": "path"}
     for index, channel in enumerate(experiment.budget.channels):
-        for kind, field in wanted.items():
-            place = ("budget", "channels", index, field)
-            given = getattr(channel, field)
-            if channel.kind == kind and given is None:
-                yield Broken(place, f"a {kind} channel needs `{field}`", None, f"add `{field}`")
-            if channel.kind != kind and given is not None:
-                yield Broken(place, f"belongs to a {kind} channel, not to {channel.kind}", given, "remove it")
+        for row in CHANNELS:
+            place, given = ("budget", "channels", index, row.key), getattr(channel, row.key)
+            if row.kind == channel.kind and given is None:
+                yield Fault(place, f"a {row.kind} channel needs it: {row.target}", None, f"for example {row.example}")
+            if row.kind != channel.kind and given is not None:
+                yield Fault(place, f"belongs to a {row.kind} channel, this one is {channel.kind}", given, "remove it")
 
 
-RULES: tuple[Callable[[Experiment], Iterator[Broken]], ...] = (
+RULES: tuple[Callable[[Experiment], Iterator[Fault]], ...] = (
     gpu_is_known,
+    platform_can,
     limit_covers_first_hour,
     alarms_rise,
     lifetime_covers_verification,
     disks_have_names_of_their_own,
+    mounts_are_plain,
     mounts_are_apart,
     channels_have_targets,
 )

@@ -1,0 +1,46 @@
+"""Experiments that the tests change."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+SMALL: dict[str, Any] = {"prices": {"node_hour": 0, "as_of": "2026-11-30"}, "budget": {"limit": 1}}
+
+FULL: dict[str, Any] = {
+    "owner": "research",
+    "platform": {"kind": "local", "root": "/srv/burnin"},
+    "instances": {"gpu": "H100-SXM-80GB", "per_node": 8, "nodes": 1, "market": "spot"},
+    "disks": [
+        {"name": "data", "size_gib": 2000, "mount": "/workspace"},
+        {"name": "cache", "size_gib": 10, "mount": "/var/cache/models"},
+    ],
+    "image": {"reference": "pytorch/pytorch:2.3.1-cuda12.1-cudnn8-runtime"},
+    "prices": {
+        "currency": "EUR",
+        "node_hour": 49.24,
+        "disk_gib_month": 0.07,
+        "egress_gib": "0.01",
+        "as_of": "2026-11-30",
+    },
+    "budget": {
+        "limit": 800,
+        "alarm_percent": [50, 80, 100],
+        "lifetime_h": 16,
+        "at_limit": "stop",
+        "tick_s": 5,
+        "grace_s": 10,
+        "channels": [{"kind": "log", "path": "alarms.log"}],
+    },
+    "verification": {"level": "full", "on_failure": "release", "epoch": 3, "accept_no_expectation": True},
+}
+
+
+def changed(base: dict[str, Any], *place: str | int, to: Any) -> dict[str, Any]:
+    """Return a copy of `base` with the value at `place` replaced."""
+    copied = copy.deepcopy(base)
+    holder: Any = copied
+    for step in place[:-1]:
+        holder = holder.setdefault(step, {}) if isinstance(holder, dict) else holder[step]
+    holder[place[-1]] = to
+    return copied

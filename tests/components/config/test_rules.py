@@ -1,0 +1,167 @@
+"""Each rule: what it refuses, at which place, and what it lets pass."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.config import ConfigErrors, parse, parse_json, read_file
+from components.config.rules import RULES
+from components.config.source import Source
+from tests.components.config.examples import FULL, SMALL, changed
+
+Place = tuple[str | int, ...]
+
+
+def disks(*mounts: str) -> list[dict[str, Any]]:
+    return [{"name": f"d{i}", "size_gib": 1, "mount": mount} for i, mount in enumerate(mounts)]
+
+
+REFUSED: list[tuple[str, Place, Any, str, str]] = [
+    ("gpu_is_known", ("instances", "gpu"), "H100-SMX-80GB", "instances.gpu", 'did you mean "H100-SXM-80GB"?'),
+    ("gpu_is_known", ("instances", "gpu"), "Auto", "instances.gpu", 'did you mean "auto"?'),
+    ("platform_can", ("instances", "nodes"), 2, "instances.nodes", "write 1"),
+    ("platform_can", ("disks",), [{**disks("/a")[0], "class": "ssd"}], "disks[0].class", "remove this key"),
+    ("limit_covers_first_hour", ("prices", "node_hour"), 1.01, "budget.limit", "raise it to 1.01 or more"),
+    ("alarms_rise", ("budget", "alarm_percent"), [50, 50], "budget.alarm_percent", "write [50]"),
+    ("alarms_rise", ("budget", "alarm_percent"), [80, 50], "budget.alarm_percent", "write [50, 80]"),
+    ("lifetime_covers_verification", ("budget", "lifetime_h"), 0.08, "budget.lifetime_h", "raise it to 0.09 or more"),
+    ("disks_have_names_of_their_own", ("disks",), disks("/a") + disks("/b"), "disks[1].name", "rename one of the two"),
+    ("mounts_are_plain", ("disks",), disks("/"), "disks[0].mount", "for example /workspace"),
+    ("mounts_are_plain", ("disks",), disks("/etc/x"), "disks[0].mount", "for example /workspace"),
+    ("mounts_are_plain", ("disks",), disks("/a/"), "disks[0].mount", "write the shortest form"),
+    ("mounts_are_plain", ("disks",), disks("//a"), "disks[0].mount", "write the shortest form"),
+    ("mounts_are_plain", ("disks",), disks("/a/../b"), "disks[0].mount", "write the shortest form"),
+    ("mounts_are_apart", ("disks",), disks("/a", "/a"), "disks[1].mount", "mount them side by side"),
+    ("mounts_are_apart", ("disks",), disks("/a/b", "/c", "/a"), "disks[2].mount", "mount them side by side"),
+    ("channels_have_targets", ("budget", "channels"), [{"kind": "log"}], "budget.channels[0].path", "for example"),
+    (
+        "channels_have_targets",
+        ("budget", "channels"),
+        [{"kind": "log", "path": "a", "url_secret": "b"}],
+        "budget.channels[0].url_secret",
+        "remove it",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "place", "value", "path", "hint"), REFUSED)
+def test_refused(rule: str, place: Place, value: Any, path: str, hint: str) -> None:
+    with pytest.raises(ConfigErrors) as refused:
+        parse(changed(SMALL, *place, to=value), None, "x")
+    (error,) = refused.value.errors
+    assert error.path == path
+    assert hint in error.hint
+
+
+def test_every_rule_has_a_case() -> None:
+    assert [rule.__name__ for rule in RULES] == list(dict.fromkeys(row[0] for row in REFUSED))
+
+
+ACCEPTED: list[tuple[Place, Any]] = [
+    (("prices", "node_hour"), 1),  # exactly the limit
+    (("prices", "node_hour"), "0.999999"),
+    (("budget", "alarm_percent"), []),
+    (("budget", "alarm_percent"), [1, 100]),
+    (("budget", "lifetime_h"), "0.083334"),  # just over the 300 s of level quick
+    (("budget", "lifetime_h"), 8760),
+    (("disks",), disks("/a/b", "/a/bc", "/a/c")),
+    (("disks",), disks("/data", "/data-2")),
+    (("instances", "gpu"), "none"),
+    (("instances", "per_node"), 2.0),
+    (("budget", "channels"), [{"kind": "webhook", "url_secret": "alarmUrl"}]),  # no file at hand: the engine's business
+    (("image", "reference"), None),
+    (("image", "reference"), "registry:5000/a/b@sha256:" + "0" * 64),
+]
+
+
+@pytest.mark.parametrize(("place", "value"), ACCEPTED)
+def test_accepted(place: Place, value: Any) -> None:
+    parse(changed(SMALL, *place, to=value), None, "x")
+
+
+def test_the_first_hour_counts_disks() -> None:
+    costly = changed(SMALL, "prices", "disk_gib_month", to=7.3)
+    assert parse({**costly, "disks": [{"name": "d", "size_gib": 100, "mount": "/a"}]}, None, "x")
+    with pytest.raises(ConfigErrors, match=r"raise it to 1\.01"):
+        parse({**costly, "disks": [{"name": "d", "size_gib": 101, "mount": "/a"}]}, None, "x")
+
+
+@pytest.mark.parametrize("name", ["", "A", "a_b", "-a", "a-", "a" * 41, "a/b", "..", "ä", "a\n"])
+def test_a_name_fits_a_folder_and_a_dns_label(name: str) -> None:
+    with pytest.raises(ConfigErrors) as refused:
+        parse(SMALL, None, name)
+    assert [error.path for error in refused.value.errors] == ["experiment"]
+
+
+def test_rules_between_fields_speak_in_the_same_breath_as_bad_fields() -> None:
+    bad = changed(FULL, "budget", "limit", to=1)
+    bad["disks"][1]["name"] = "data"
+    bad["disks"][1]["size_gib"] = "many"
+    bad["verification"]["level"] = 7
+    with pytest.raises(ConfigErrors) as refused:
+        parse(bad, None, "x")
+    assert {error.path for error in refused.value.errors} == {
+        "budget.limit",
+        "disks[1].name",
+        "disks[1].size_gib",
+        "verification.level",
+    }
+
+
+def test_a_faulty_field_is_told_once_and_breaks_no_further_rule() -> None:
+    bad = changed(FULL, "budget", "limit", to="plenty")
+    bad["prices"] = "cheap"
+    bad["disks"][0]["mount"] = 7
+    bad["budget"]["channels"] = [{"kind": "webhook", "url_secrt": "a"}]
+    with pytest.raises(ConfigErrors) as refused:
+        parse(bad, None, "x")
+    assert sorted(error.path for error in refused.value.errors) == [
+        "budget.channels[0].url_secrt",
+        "budget.limit",
+        "disks[0].mount",
+        "prices",
+    ]
+
+
+SECRETS = [
+    ("{secure: v1:abc:def}", None),
+    ("https://in.plain.example", "this secret stands in plain text"),
+    (None, "no such secret in this file"),
+]
+
+
+@pytest.mark.parametrize(("kept", "rule"), SECRETS, ids=["sealed", "open", "absent"])
+@pytest.mark.parametrize("door", ["file", "engine"])
+def test_a_webhook_names_a_secret_of_the_file(kept: str | None, rule: str | None, door: str, tmp_path: Path) -> None:
+    path = tmp_path / "Pulumi.x.yaml"
+    secret = f"  burnin:alarmUrl: {kept}\n" if kept else ""
+    path.write_text(
+        f"config:\n{secret}  burnin:experiment:\n"
+        '    prices: {node_hour: 0, as_of: "2026-11-30"}\n'
+        "    budget: {limit: 1, channels: [{kind: webhook, url_secret: alarmUrl}]}\n"
+    )
+    channels = [{"kind": "webhook", "url_secret": "alarmUrl"}]
+    value = json.dumps(changed(SMALL, "budget", "channels", to=channels))
+    found = _rules(lambda: read_file(path) if door == "file" else parse_json(value, path, "x"))
+    assert found == ([rule] if rule else [])
+
+
+def _rules(read: Any) -> list[str]:
+    try:
+        read()
+    except ConfigErrors as refused:
+        return [error.rule for error in refused.errors]
+    return []
+
+
+def test_ciphertext_is_not_shown(tmp_path: Path) -> None:
+    path = tmp_path / "Pulumi.x.yaml"
+    path.write_text("config:\n  burnin:experiment: {owner: {secure: v1:SEALED:x}}\n")
+    with pytest.raises(ConfigErrors) as refused:
+        read_file(path)
+    assert "SEALED" not in str(refused.value)
+    assert Source(path).secret("owner") is None
