@@ -80,7 +80,7 @@ def test_two_writers_are_refused(tmp_path: Path) -> None:
     Writer(tmp_path / "ledger").close()
 
 
-def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
+def test_after_a_full_disk_no_half_line_is_left(tmp_path: Path) -> None:
     """The file size limit of a child process stands for the disk's end."""
     program = (
         "import resource, signal, sys\n"

@@ -93,15 +93,16 @@ class Writer:
         _sync_folder(path.parent)
 
     def append(self, record: Record) -> None:
-        """Add a record durably; raise LedgerError when the disk does not take it, leaving no half line behind."""
+        """Add a record durably; raise LedgerError when the disk does not take it. The next one goes after the last whole line."""
         line = encode(record)
         try:
+            if os.fstat(self._file).st_size != self._size:  # a part of a line that the disk had no room for
+                os.ftruncate(self._file, self._size)
             written = os.write(self._file, line)
             if written != len(line):
                 raise OSError(0, "the disk took only a part")
             os.fsync(self._file)
         except OSError as error:
-            os.ftruncate(self._file, self._size)
             raise LedgerError(f"{self._path} cannot be written: {error.strerror}") from None
         self._size += len(line)
 
