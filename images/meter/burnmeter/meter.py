@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import subprocess
 import sys
@@ -157,7 +158,8 @@ class Meter:
         return [*filter(None, [self.trouble]), *self._deliveries.failures.values()]
 
     def _log(self, text: str) -> None:
-        print(f"{clock.iso(clock.now().wall)} {text}", file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):  # on a full disk the watch goes on without words
+            print(f"{clock.iso(clock.now().wall)} {text}", file=sys.stderr, flush=True)
 
 
 _LEDGER_TROUBLE = "ledger"
