@@ -13,7 +13,7 @@ from typing import Any
 from bench.result import Result, judged
 from components.plan import PlanRequest, make_plan
 
-_ROUNDS = 12
+_ROUNDS = 10
 
 
 def run() -> Result:
@@ -23,16 +23,22 @@ def run() -> Result:
         ranks = [_rank(python, folder, rank) for rank in range(2)]
         answers = [json.loads(rank.communicate()[0].splitlines()[-1]) for rank in ranks]
         phases = {half: _rehearse(python, folder, half) for half in ("cuda", "nccl")}
-    ours, bare = ([max(pair) for pair in zip(*(a[name] for a in answers), strict=True)] for name in ("ours", "bare"))
+    ours, bare, wall = (_slower(answers, name) for name in ("ours", "bare", "wall"))
     share = statistics.median(b / o for o, b in zip(ours, bare, strict=True))
     figures = {
         "share_of_bare_loop_64_mib": round(share, 3),
         "ours_s": round(statistics.median(ours), 4),
         "bare_s": round(statistics.median(bare), 4),
+        "wall_with_set_up_s": round(statistics.median(wall), 4),
         "rehearsal_s": round(sum(one["seconds"] for one in phases.values()), 1),
-        **{f"phase_{name}_s": took for one in phases.values() for name, took in one["phases"].items()},
+        **{f"{half}_{name}_s": took for half, one in phases.items() for name, took in one["phases"].items()},
     }
     return judged("verify", figures, {"share_of_bare_loop_64_mib": (">=", 0.95)})
+
+
+def _slower(answers: list[dict[str, list[float]]], name: str) -> list[float]:
+    """Of both ranks the slower one counts, round by round."""
+    return [max(pair) for pair in zip(*(answer[name] for answer in answers), strict=True)]
 
 
 def _rank(python: str, folder: str, rank: int) -> subprocess.Popen[str]:
@@ -40,11 +46,12 @@ def _rank(python: str, folder: str, rank: int) -> subprocess.Popen[str]:
         "PATH": "/usr/bin:/bin",
         "PYTHONPATH": f"{Path.cwd()}:{Path.cwd() / 'images' / 'verify'}",
         "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
         "WORLD_SIZE": "2",
         "GPUVERIFY_INIT": f"file://{folder}/rendezvous",
         "GLOO_SOCKET_IFNAME": "lo",
     }
-    command = [python, "-m", "bench.verify_rank", folder, str(_ROUNDS)]
+    command = [python, "-W", "ignore", "-m", "bench.verify_rank", folder, str(_ROUNDS), str(rank)]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
