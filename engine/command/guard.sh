@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Ends process groups when whoever started them is gone: it holds our standard input open while it lives.
 # Lines read: "+GROUP" has started, "-GROUP" has ended.
 groups=" "

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Runs one command with the account's login shell in a session of its own, and ends that session when the
 # connection that wants it is gone. $1: the command, awkward letters written as \0ooo.
 command=$(printf '%b.' "$1")

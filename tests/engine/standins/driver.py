@@ -151,7 +151,7 @@ class FakeEngine(engine_pb2_grpc.EngineServicer):
 def fake_engine() -> Iterator[tuple[FakeEngine, str, Callable[[], None]]]:
     """Yield an engine, its address, and what makes it go away."""
     engine = FakeEngine()
-    server = grpc.server(ThreadPoolExecutor(4))
+    server = grpc.server(ThreadPoolExecutor(4), options=[("grpc.max_receive_message_length", -1)])
     engine_pb2_grpc.add_EngineServicer_to_server(engine, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()

@@ -153,6 +153,14 @@ def test_lines_are_shown_while_the_command_runs(command: Plugin) -> None:
     assert {(one.urn, one.ephemeral) for one in command.engine.messages} == {(urn(), True)}
 
 
+def test_a_long_line_is_shown_before_it_ends(command: Plugin) -> None:
+    os.mkfifo(command.folder / "gate")
+    running = in_background(lambda: command.create({"create": "head -c 100000 /dev/zero | tr '\\0' x; read go < gate"}))
+    until(lambda: sum(map(len, command.engine.said)) > 90_000, "most of the line is shown")
+    (command.folder / "gate").write_text("go\n")
+    assert len(running().properties["stdout"]) == 100_000
+
+
 def test_letters_are_not_torn_between_pieces(command: Plugin) -> None:
     text = "é" * 40_000
     answer = command.create({"create": "cat", "stdin": text})

@@ -19,9 +19,11 @@ pytestmark = pytest.mark.engine
 
 PROGRAM = """
 import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)
+from pulumi import ResourceOptions
 from pulumi_command import local
-local.Command("done", create="echo 1")
-local.Command("long", create="sleep 600 & sleep 600 & echo $$ > running; wait; wait", delete="true")
+done = local.Command("done", create="echo 1")
+local.Command("long", create="sleep 600 & sleep 600 & echo $$ > running; wait; wait", delete="true",
+              opts=ResourceOptions(depends_on=[done]))
 """
 HEEDLESS = """
 import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)
