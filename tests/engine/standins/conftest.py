@@ -81,6 +81,13 @@ def engine(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
     return Engine(folder, environment, vendor=bool(given))
 
 
+@pytest.fixture
+def ours_only(engine: Engine) -> None:
+    """For what the stand-ins do better on purpose: there the vendor's hangs, or leaves processes behind."""
+    if engine.vendor:
+        pytest.skip("a deliberate difference")
+
+
 @pytest.fixture(scope="session")
 def plugin(engine: Engine) -> Path:
     """The command plugin, to be started without an engine."""

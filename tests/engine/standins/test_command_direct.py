@@ -134,6 +134,7 @@ def test_an_update_without_a_command_keeps_what_the_last_one_left(command: Plugi
     assert dict(answer.properties) == {"delete": "b", "stdout": "kept", "stderr": "too"}
 
 
+@pytest.mark.usefixtures("ours_only")
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_line_of_one_mebibyte_without_an_end_is_no_trouble(command: Plugin, stream: str) -> None:
     redirect = ">&2" if stream == "stderr" else ""
@@ -153,6 +154,7 @@ def test_lines_are_shown_while_the_command_runs(command: Plugin) -> None:
     assert {(one.urn, one.ephemeral) for one in command.engine.messages} == {(urn(), True)}
 
 
+@pytest.mark.usefixtures("ours_only")
 def test_a_long_line_is_shown_before_it_ends(command: Plugin) -> None:
     os.mkfifo(command.folder / "gate")
     running = in_background(lambda: command.create({"create": "head -c 100000 /dev/zero | tr '\\0' x; read go < gate"}))
@@ -161,6 +163,7 @@ def test_a_long_line_is_shown_before_it_ends(command: Plugin) -> None:
     assert len(running().properties["stdout"]) == 100_000
 
 
+@pytest.mark.usefixtures("ours_only")
 def test_letters_are_not_torn_between_pieces(command: Plugin) -> None:
     text = "é" * 40_000
     answer = command.create({"create": "cat", "stdin": text})
@@ -168,6 +171,7 @@ def test_letters_are_not_torn_between_pieces(command: Plugin) -> None:
     assert "".join(command.engine.said) == text
 
 
+@pytest.mark.usefixtures("ours_only")
 def test_bytes_that_are_no_text_are_replaced(command: Plugin) -> None:
     assert command.create({"create": "printf 'a\\377b'"}).properties["stdout"] == "a\ufffdb"
 
@@ -196,6 +200,7 @@ def test_a_background_child_without_the_output_lives_on(command: Plugin) -> None
     os.kill(command.named("sleep")[0], signal.SIGKILL)
 
 
+@pytest.mark.usefixtures("ours_only")
 def test_cancel_ends_the_whole_group(fresh: Plugin) -> None:
     running = in_background(lambda: fresh.create({"create": "sleep 600 & sleep 600 & echo up; wait"}))
     until(lambda: "up" in fresh.engine.said, "the command runs")
@@ -204,6 +209,7 @@ def test_cancel_ends_the_whole_group(fresh: Plugin) -> None:
     until(lambda: not fresh.named("sleep"), "the group is gone")
 
 
+@pytest.mark.usefixtures("ours_only")
 def test_cancel_kills_what_does_not_heed_it(fresh: Plugin) -> None:
     running = in_background(lambda: fresh.create({"create": "trap '' TERM; echo up; sleep 600; sleep 600"}))
     until(lambda: "up" in fresh.engine.said, "the command runs")
@@ -214,6 +220,7 @@ def test_cancel_kills_what_does_not_heed_it(fresh: Plugin) -> None:
     assert not fresh.named("sleep")
 
 
+@pytest.mark.usefixtures("ours_only")
 def test_cancel_does_not_wait_for_a_pipe_that_somebody_outside_the_group_holds(fresh: Plugin) -> None:
     running = in_background(lambda: fresh.create({"create": "setsid sleep 600 & echo up; wait"}))
     until(lambda: "up" in fresh.engine.said, "the command runs")
@@ -221,6 +228,7 @@ def test_cancel_does_not_wait_for_a_pipe_that_somebody_outside_the_group_holds(f
     assert "signal: terminated" in running().details()
 
 
+@pytest.mark.usefixtures("ours_only")
 def test_a_deadline_ends_the_whole_group(fresh: Plugin) -> None:
     assert "signal: terminated" in failure(lambda: fresh.create({"create": "sleep 600 & wait"}, timeout=0.3))
     assert not fresh.named("sleep")
@@ -373,13 +381,9 @@ def test_the_plugin_says_its_version(command: Plugin) -> None:
     assert re.fullmatch(r"1\.2\.1", command.stub.GetPluginInfo(empty_pb2.Empty()).version)
 
 
+@pytest.mark.usefixtures("ours_only")
 class TestAtTheEnd:
     """Ours alone: the vendor's plugin and what it started live on."""
-
-    @pytest.fixture(autouse=True)
-    def _ours_only(self, engine: Any) -> None:
-        if engine.vendor:
-            pytest.skip("the vendor's plugin does not notice")
 
     @pytest.fixture
     def running(self, fresh: Plugin) -> Plugin:

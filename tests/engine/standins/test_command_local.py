@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -224,6 +225,11 @@ def test_a_function_returns_the_same_outputs_and_stores_nothing(story: Story) ->
     assert not [one for one in story.first.values() if one["type"] == "command:local:run"]
 
 
+def test_the_cli_reads_the_schema(story: Story, project: Project) -> None:
+    screen = project.good(project.pulumi("package", "get-schema", "command@1.2.1")).screen
+    assert "command:remote:CopyToRemote" in json.loads(screen)["resources"]
+
+
 FAILS = """
 from pulumi_command import local
 local.Command("fails", create="{create}", environment={{"A": "{a}"}})
@@ -233,10 +239,10 @@ local.Command("other", create="echo fine")
 
 def test_a_failure_tells_and_stores_nothing(make_project: Any) -> None:
     project = make_project()
-    program = FAILS.format(create="echo o; echo e >&2; echo p; exit 3", a=1)
+    program = FAILS.format(create="echo o; echo e >&2; exit 3", a=1)
     ran = project.up(program)
     assert ran.code != 0
-    assert 'exit status 3: running "echo o; echo e >&2; echo p; exit 3":\n    o\n    p\n    e\n' in ran.screen
+    assert 'exit status 3: running "echo o; echo e >&2; exit 3":\n    o\n    e\n' in ran.screen
     assert "fails" not in project.state()
     assert project.outputs()["other"]["stdout"] == "fine"
 

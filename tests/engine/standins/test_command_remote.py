@@ -51,7 +51,6 @@ command("previous", create="echo ${PULUMI_COMMAND_STDOUT-unset}", stdin=facts["c
         add_previous_output_in_env=True)
 command("quiet", create="echo not-shown", logging="none")
 command("loud", create="echo is-shown")
-command("long", create="head -c 1048576 /dev/zero | tr '\\\\0' x")
 command("leaves", create="sleep 600 > /dev/null 2>&1 & echo $!")
 
 copy("script", FileAsset("script.sh"), f"new/folder/script-{facts['change']}.sh")
@@ -119,7 +118,6 @@ def test_it_runs_in_the_login_shell_at_home_without_a_terminal(story: Story) -> 
         ("awkward", "it's q \\ ! é b 2 %s\ntwo", ""),
         ("taken", "x y'z", ""),
         ("quiet", "not-shown", ""),
-        ("long", "x" * 1048576, ""),
     ],
 )
 def test_what_is_stored_of_the_streams(story: Story, name: str, stdout: str, stderr: str) -> None:

@@ -69,9 +69,8 @@ def test_dependencies(stub: Any, tmp_path: Path) -> None:
     assert ("pulumi", version("pulumi")) in {(one.name, one.version) for one in answer.dependencies}
 
 
-def test_installing_streams_lines(stub: Any, tmp_path: Path, engine: Any) -> None:
-    if engine.vendor:
-        pytest.skip("the vendor's would install")
+@pytest.mark.usefixtures("ours_only")
+def test_installing_streams_lines(stub: Any, tmp_path: Path) -> None:
     request = messages.InstallDependenciesRequest(info=info(tmp_path))
     said = b"".join(one.stdout for one in stub.InstallDependencies(request)).decode()
     assert "./burnin up" in said
@@ -82,9 +81,8 @@ def test_cancel_without_a_program(stub: Any) -> None:
     stub.Cancel(empty_pb2.Empty())
 
 
+@pytest.mark.usefixtures("ours_only")
 def test_it_ends_with_the_engine(host: Path, engine: Any, tmp_path: Path) -> None:
-    if engine.vendor:
-        pytest.skip("the vendor's does not notice")
     with (
         fake_engine() as (_, address, stop),
         served(host, address, tmp_path, engine.environment) as (process, _),

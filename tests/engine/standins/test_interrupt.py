@@ -8,14 +8,13 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.engine.standins.conftest import SshServer
 from tests.engine.standins.driver import DEADLINE_S, Project, end_labelled, labelled, loops, until
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("ours_only")]
 
 PROGRAM = """
 import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -32,12 +31,6 @@ open("running", "w").write("1")
 time.sleep(600)
 """
 MakeProject = Callable[..., Project]
-
-
-@pytest.fixture(autouse=True)
-def _ours_only(engine: Any) -> None:
-    if engine.vendor:
-        pytest.skip("the vendor's leave processes behind")
 
 
 @pytest.fixture

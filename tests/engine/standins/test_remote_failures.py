@@ -64,9 +64,8 @@ def test_a_host_key_of_another_kind_is_refused(command: Plugin, sshd: SshServer)
     assert "host key mismatch" in failure(lambda: run(command, remote(sshd, "true", hostKey=other)))
 
 
-def test_a_changed_host_key_is_not_tried_again(command: Plugin, sshd: SshServer, engine: Any) -> None:
-    if engine.vendor:
-        pytest.skip("the vendor's tries again, though it can't help")
+@pytest.mark.usefixtures("ours_only")
+def test_a_changed_host_key_is_not_tried_again(command: Plugin, sshd: SshServer) -> None:
     command.engine.messages.clear()
     inputs = remote(sshd, "true", hostKey=(sshd.folder / "other.pub").read_text(), dialErrorLimit=10)
     failure(lambda: run(command, inputs))
@@ -140,6 +139,7 @@ def test_a_run_has_a_connection_of_its_own(command: Plugin, sshd: SshServer) -> 
     assert len(ports) == 2
 
 
+@pytest.mark.usefixtures("ours_only")
 def test_a_line_of_one_mebibyte_without_an_end_is_no_trouble(command: Plugin, sshd: SshServer) -> None:
     command.engine.messages.clear()
     assert run(command, remote(sshd, "head -c 1048576 /dev/zero | tr '\\0' x")) == "x" * 1048576
@@ -170,6 +170,7 @@ def _loops(fresh: Plugin, sshd: SshServer, mark: Path, **changes: Any) -> Any:
     return running
 
 
+@pytest.mark.usefixtures("ours_only")
 def test_cancel_ends_the_whole_group_over_there(fresh: Plugin, sshd: SshServer, tmp_path: Path) -> None:
     running = _loops(fresh, sshd, tmp_path / "mark")
     fresh.stub.Cancel(empty_pb2.Empty())
@@ -177,18 +178,21 @@ def test_cancel_ends_the_whole_group_over_there(fresh: Plugin, sshd: SshServer, 
     until(lambda: not loops(tmp_path / "mark"), "the group is gone")
 
 
+@pytest.mark.usefixtures("ours_only")
 def test_a_deadline_ends_the_whole_group_over_there(fresh: Plugin, sshd: SshServer, tmp_path: Path) -> None:
     running = _loops(fresh, sshd, tmp_path / "mark", timeout=2)
     assert "not done after 2 s: running" in running().details()
     until(lambda: not loops(tmp_path / "mark"), "the group is gone")
 
 
+@pytest.mark.usefixtures("ours_only")
 def test_killed_it_takes_remote_commands_along(fresh: Plugin, sshd: SshServer, tmp_path: Path) -> None:
     _loops(fresh, sshd, tmp_path / "mark")
     fresh.process.kill()
     until(lambda: not loops(tmp_path / "mark"), "the group is gone")
 
 
+@pytest.mark.usefixtures("ours_only")
 def test_what_does_not_heed_the_end_is_killed_over_there(fresh: Plugin, sshd: SshServer, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     create = f"trap '' TERM; {loop(mark)} & echo up; wait"
