@@ -12,6 +12,7 @@ from pathlib import Path
 from engine import python_env
 
 _TOOLS = Path(sys.executable).parent
+_SCRIPTS = tuple(str(path) for path in sorted(Path("engine").rglob("*.sh")))
 _PACKAGES = ".:images/verify:images/meter:images/host"
 
 
@@ -29,7 +30,7 @@ TOOLS = (
     Tool(name="types", argv=("mypy", "--no-error-summary")),
     Tool(name="arrows", argv=("lint-imports", "--no-cache")),
     Tool(name="dead code", argv=("vulture",)),
-    Tool(name="shell", argv=("shellcheck", "burnin", ".ci/run")),
+    Tool(name="shell", argv=("shellcheck", "burnin", ".ci/run", *_SCRIPTS)),
     Tool(name="reference", argv=(sys.executable, "-m", "cli", "reference", "--check")),
 )
 

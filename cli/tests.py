@@ -23,7 +23,7 @@ def main(argv: list[str]) -> int:
     _have_sshd()
     checked = check.main(["check"])
     tested = subprocess.run(
-        [sys.executable, "-m", "pytest", "-n", "2", "--dist", "worksteal", *argv[1:]], check=False
+        [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", *argv[1:]], check=False
     ).returncode
     return 0 if checked == 0 and tested == 0 else 1
 

@@ -66,7 +66,7 @@ def _install(project: Path) -> Installed:
     cli, source, host = _choose(folder)
     for name in vendor.PROGRAMS:
         if (source / name).exists():
-            (fresh / "bin" / name).symlink_to(source / name)
+            _place(source / name, fresh / "bin" / name)
     if host == STAND_IN:
         _launcher(fresh / "bin" / "pulumi-language-python", "../..", "language_host.py")
     command = _command_plugin(source / "pulumi", fresh)
@@ -74,6 +74,14 @@ def _install(project: Path) -> Installed:
     (fresh / "engine.json").write_text(json.dumps(asdict(chosen), indent=1))
     fresh.rename(folder)
     return chosen
+
+
+def _place(source: Path, target: Path) -> None:
+    """A hard link or a copy: the engine looks for its language host where a symbolic link leads, and would warn."""
+    try:
+        target.hardlink_to(source.resolve())
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def _choose(own: Path) -> tuple[str, Path, str]:
@@ -105,10 +113,12 @@ def _vendor_plugin(pulumi: Path) -> bool:
 
 def _launcher(path: Path, project: str, program: str) -> None:
     """A launcher finds its project by its own place, so that a copied or moved project runs its own code."""
+    missing = "no .venv here: `./burnin up` makes it, with what it needs"
     path.write_text(
         "#!/bin/sh\n"
         'here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)\n'
         f'project=$(CDPATH= cd -- "$here/{project}" && pwd)\n'
+        f"[ -x \"$project/.venv/bin/python\" ] || {{ echo '{missing}' >&2; exit 1; }}\n"
         f'BURNIN_ENGINE_BIN="$project/.engine/bin" exec "$project/.venv/bin/python" "$project/engine/{program}" "$@"\n'
     )
     path.chmod(0o755)

@@ -44,16 +44,16 @@ def ensure(spec: dict[str, Any]) -> dict[str, Any]:
 
 def _marker(folder: Path) -> dict[str, Any] | None:
     """Return the folder's marker; None for a folder that is absent or empty."""
+    if folder.is_symlink() and not folder.exists():
+        raise RefusedError(f"{folder} points to nothing: is the volume behind it mounted?")
+    if folder.exists() and not folder.is_dir():
+        raise RefusedError(f"{folder} is a file, expected a folder")
     try:
         marker = records.read(folder / MARKER)
     except ValueError as error:
         raise RefusedError(f"{error}; the data beside it is untouched: mend or move the marker") from None
     if marker is not None:
         return marker
-    if folder.is_symlink() and not folder.exists():
-        raise RefusedError(f"{folder} points to nothing: is the volume behind it mounted?")
-    if folder.exists() and not folder.is_dir():
-        raise RefusedError(f"{folder} is a file, expected a folder")
     strange = [entry.name for entry in folder.iterdir() if not _leftover(entry)] if folder.exists() else []
     if strange:
         raise RefusedError(
