@@ -59,9 +59,11 @@ def _fetch(url: str, expected: str, target: Path) -> None:
         raise Trouble(f"{url} has SHA-256 {found}, the vendor's list says {expected}: nothing of it was used")
     with tarfile.open(packed) as archive:
         for member in archive.getmembers():
-            if member.isfile() and Path(member.name).name.startswith("pulumi"):
-                member.name = Path(member.name).name
-                archive.extract(member, target, filter="data")
+            content = archive.extractfile(member)
+            program = target / Path(member.name).name  # flat: no path of the archive's own choosing
+            if content is not None and program.name.startswith("pulumi"):
+                program.write_bytes(content.read())
+                program.chmod(0o755)
     packed.unlink()
     work.done()
 

@@ -1,0 +1,61 @@
+"""The command line: a table of words, a suggestion for each wrong one, and screens without the engine's frame."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli import summary
+from cli.__main__ import WORDS
+
+SOURCE = Path(__file__).parents[2]
+
+
+def _burnin(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cli", *words]
+    return subprocess.run(command, cwd=SOURCE, capture_output=True, text=True, check=False)
+
+
+def test_help_is_a_table() -> None:
+    done = _burnin("help")
+    assert done.returncode == 0
+    assert all(f"  {word.name} " in done.stdout for word in WORDS)
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert _burnin().stdout == done.stdout
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("upp", "up"), ("destory", "destroy"), ("metre", "meter")])
+def test_a_wrong_word_gets_a_suggestion(wrong: str, meant: str) -> None:
+    done = _burnin(wrong)
+    assert done.returncode == 2
+    assert f"did you mean `./burnin {meant}`?" in done.stderr
+
+
+def test_a_wrong_option_and_a_wrong_experiment() -> None:
+    assert _burnin("up", "--fast").returncode == 2
+    done = _burnin("meter", "status", "-s", "nowhere")
+    assert done.returncode == 2
+    assert "nowhere" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_engines_frame_is_taken_off() -> None:
+    text = 'error: exit status 1: running "exec python x.pyz run":\nall_reduce: failed: rank 0\nerror: update failed'
+    assert summary.words(text) == "all_reduce: failed: rank 0"
+
+
+def test_survivors_have_their_price() -> None:
+    disks = {"data": {"path": "/d", "size_gib": 200, "id": "disk-1"}}
+    (found,) = summary.survivors(disks, {"disk_gib_month": "0.07"})
+    assert found["per_month"] == "14.00"
+
+
+def test_results_of_a_failed_run(tmp_path: Path) -> None:
+    (tmp_path / "cuda.json").write_text('{"verdict": "rehearsed", "checks": [{"name": "a", "verdict": "rehearsed"}]}')
+    (tmp_path / "nccl.json").write_text("{")
+    told = summary.from_results("x", tmp_path, {"verify-nccl": "words"})
+    assert told["verdict"] == "could_not_run", "an unreadable result is not a good one"
+    assert summary.from_results("x", None, {})["verdict"] == "could_not_run"

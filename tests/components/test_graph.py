@@ -1,0 +1,116 @@
+"""What a stack makes, in which order, under which options: the design's promises, on mocks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.components.conftest import Graph, experiment
+
+Make = Callable[..., Graph]
+
+
+def test_the_parts_in_their_order(graph_of: Make) -> None:
+    graph = graph_of(experiment())
+    assert set(graph.requests) >= {
+        *("disk-data", "disk-data-volume", "budget", "budget-meter", "image"),
+        *("instance", "instance-machine", "verify", "verify-cuda", "verify-nccl"),
+    }
+    assert {"budget-meter", "disk-data-volume"} <= graph.depends("instance"), "the child waits for its parent"
+    assert "instance-machine" in graph.depends("verify-cuda")
+    assert "verify-cuda" in graph.depends("verify-nccl")
+
+
+def test_a_disk_depends_on_nothing_and_is_kept(graph_of: Make) -> None:
+    graph = graph_of(experiment())
+    for name in ("disk-data", "disk-data-volume"):
+        assert graph.depends(name) == set()
+    assert graph.requests["disk-data"].protect is True
+    assert graph.requests["disk-data"].retainOnDelete is True
+    assert "delete" not in graph.inputs("disk-data-volume"), "nothing here ever deletes a disk"
+
+
+def test_nothing_else_is_kept(graph_of: Make) -> None:
+    graph = graph_of(experiment())
+    kept = {name for name, request in graph.requests.items() if request.protect or request.retainOnDelete}
+    assert kept <= {"disk-data", "disk-data-volume"}
+
+
+def test_an_instance_is_replaced_delete_first(graph_of: Make) -> None:
+    request = graph_of(experiment()).requests["instance-machine"]
+    assert request.deleteBeforeReplace is True
+
+
+def test_every_command_is_our_launcher_itself(graph_of: Make) -> None:
+    """The engine ends the direct child alone: a shell in between would leave the launcher behind."""
+    graph = graph_of(experiment())
+    for name, request in graph.requests.items():
+        if request.type == "command:local:Command":
+            inputs = graph.inputs(name)
+            assert inputs["create"].startswith("exec ")
+            assert inputs["addPreviousOutputInEnv"] is False
+            assert len(inputs["create"]) < 400, "the engine prints it with every failure"
+
+
+def test_verification_has_a_deadline_and_names_what_makes_it_stale(graph_of: Make) -> None:
+    graph = graph_of(experiment(verification={"epoch": 7}, image={"reference": "a:1"}))
+    for half in ("cuda", "nccl"):
+        request, inputs = graph.requests[f"verify-{half}"], graph.inputs(f"verify-{half}")
+        seconds = int(request.customTimeouts.create.removesuffix("s"))
+        spec = json.loads(inputs["stdin"])
+        assert json.loads(spec["stdin"])["deadline_s"] < spec["deadline_s"] < seconds
+        assert inputs["triggers"][:2] == ["i-1", "a@sha256:1"]
+        assert 7 in inputs["triggers"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"budget": {"limit": 20, "lifetime_h": 1}}, "stays"),
+        ({"verification": {"epoch": 1}}, "changes"),
+        ({"verification": {"level": "full"}, "budget": {"limit": 10, "lifetime_h": 2}}, "changes"),
+    ],
+)
+def test_what_reverifies(graph_of: Make, change: dict[str, Any], words: str) -> None:
+    before = graph_of(experiment()).inputs("verify-nccl")
+    after = graph_of(experiment(**change)).inputs("verify-nccl")
+    assert ("stays" if before == after else "changes") == words
+
+
+def test_a_webhooks_url_is_sealed(graph_of: Make) -> None:
+    channels = [{"kind": "webhook", "url_secret": "alarmUrl"}]
+    graph = graph_of(experiment(budget={"limit": 10, "channels": channels}), {"alarmUrl": "http://hidden"})
+    sealed = graph.requests["budget-meter"].object.fields["stdin"]
+    assert sealed.WhichOneof("kind") == "struct_value", "a secret travels as a sealed struct"
+    assert "hidden" not in json.dumps(graph.outputs, default=str)
+    others = [name for name in graph.requests if name != "budget-meter"]
+    assert all("hidden" not in str(graph.requests[name].object) for name in others)
+
+
+def test_outputs(graph_of: Make) -> None:
+    outputs = graph_of(experiment()).outputs
+    assert outputs["verdict"] == "passed"
+    assert [check["name"] for check in outputs["checks"]] == ["matmul", "matmul"]
+    assert outputs["disks"]["data"]["id"] == "disk-1"
+    assert outputs["prices"]["per_month_after_destroy"] == "0.1"
+
+
+@pytest.mark.parametrize(
+    ("words", "worst"),
+    [
+        (["passed", "passed"], "passed"),
+        (["passed", "rehearsed"], "rehearsed"),
+        (["rehearsed", "no_expectation"], "no_expectation"),
+        (["no_expectation", "could_not_run"], "could_not_run"),
+        (["could_not_run", "failed"], "failed"),
+        (["passed", "splendid"], "could_not_run"),
+    ],
+)
+def test_the_worse_half_counts(words: list[str], worst: str) -> None:
+    from components import verification
+
+    assert verification.worst(words) == worst
+    assert verification.worst(words[::-1]) == worst
