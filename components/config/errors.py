@@ -48,7 +48,7 @@ class ConfigError:
         place = f"line {self.line}  {self.path}" if self.line else self.path
         found = "" if self.value is None else f" = {shown(self.value, _COLUMNS - len(place) - 5)}"
         said = f"{self.rule}; {self.hint}" if self.hint else self.rule
-        wrapped = textwrap.wrap(said, _COLUMNS - 4, break_long_words=False, break_on_hyphens=False)
+        wrapped = textwrap.wrap(_one_line(said), _COLUMNS - 4, break_long_words=False, break_on_hyphens=False)
         return "\n    ".join([f"  {place}{found}", *wrapped])
 
 

@@ -31,11 +31,12 @@ def _exact(value: object) -> Decimal:
 def _plain(number: float | Decimal) -> str | None:
     """Return the digits without exponent; None where there are too many of them to be meant."""
     exact = Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
-    if not exact.is_finite() or abs(exact.adjusted()) > 20:
-        return "0" if exact == 0 else None
+    if not exact.is_finite() or (exact and abs(exact.adjusted()) > 20):
+        return None
+    if not exact:
+        return "0"  # whatever its sign and exponent
     text = f"{exact:f}"
-    text = text.rstrip("0").rstrip(".") if "." in text else text
-    return "0" if text == "-0" else text
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _whole(value: object) -> int:

@@ -88,6 +88,19 @@ def test_money_is_what_was_written(written: Any, exact: str) -> None:
     assert str(experiment.prices.node_hour) == exact
 
 
+@pytest.mark.parametrize(
+    "number", [float("inf"), float("-inf"), float("nan"), Decimal("Infinity"), Decimal("sNaN"), 1e300, 1e-300]
+)
+@pytest.mark.parametrize("place", ["budget.limit", "budget.lifetime_h", "budget.tick_s", "prices.node_hour"])
+def test_no_number_that_is_not_one(number: Any, place: str) -> None:
+    with pytest.raises(ConfigErrors) as refused:
+        parse(changed(SMALL, *place.split("."), to=number), None, "x")
+    (error,) = refused.value.errors
+    assert error.path == place
+    assert error.rule.startswith("expected a")
+    assert str(refused.value)
+
+
 def test_defaults_are_those_of_the_reference() -> None:
     experiment = parse(SMALL, None, "x")
     assert experiment.instances.gpu == "auto"

@@ -71,6 +71,15 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
         read_file(tmp_path)
 
 
+@pytest.mark.parametrize("key", ["\ud7fc burnin:experiment", "burnin:experiment\u202e", '"burnin:\\x1b[31mexperiment"'])
+def test_what_is_echoed_harms_no_terminal(key: str, tmp_path: Path) -> None:
+    path = tmp_path / "Pulumi.x.yaml"
+    path.write_text(f"config:\n  {key}: {{}}\n", "utf-8")
+    with pytest.raises(ConfigErrors, match="a key near it stands there") as refused:
+        read_file(path)
+    assert str(refused.value).replace("\n", "").isprintable()
+
+
 def test_an_alias_bomb_is_refused_at_once(tmp_path: Path) -> None:
     path = tmp_path / "Pulumi.x.yaml"
     levels = "\n".join(f"    l{i + 1}: &l{i + 1} [{', '.join([f'*l{i}'] * 10)}]" for i in range(20))
