@@ -7,6 +7,7 @@ from typing import Any
 
 import pulumi
 
+from components.pinned import pinned
 from components.platforms import InstanceArgs, Machine, Platform
 from components.tokens import TOKENS
 
@@ -31,7 +32,7 @@ class GpuInstance(pulumi.ComponentResource):
         super().__init__(TOKENS["GpuInstance"], name, None, opts)
         made = args.platform.instance(
             f"{name}-machine",
-            InstanceArgs(machine=args.machine, image=args.image.apply(lambda image: image["digest"])),
+            InstanceArgs(machine=args.machine, image=args.image.apply(pinned)),
             # The old one goes first: it holds the disks and the GPUs that the new one needs.
             pulumi.ResourceOptions(parent=self, delete_before_replace=True),
         )

@@ -8,6 +8,7 @@ from typing import Any
 import pulumi
 
 from components.config import Experiment
+from components.pinned import pinned
 from components.plan import PlanRequest, make_plan
 from components.platforms import Machine, Platform, ProofArgs
 from components.tokens import TOKENS
@@ -74,7 +75,7 @@ def _proof(args: VerificationArgs, half: str) -> ProofArgs:
         instance=args.instance.apply(lambda instance: instance["id"]),
         triggers=[
             args.instance.apply(lambda instance: instance["id"]),
-            args.image.apply(lambda image: image["digest"]),
+            args.image.apply(pinned),
             args.machine.driver,
             args.experiment.verification.epoch,
         ],

@@ -39,7 +39,7 @@ class InstanceArgs:
 
     machine: Machine
     image: pulumi.Input[str | None]
-    """Digest of the container image; None where programs run as plain processes."""
+    """What the container image is known by; None where the config names none."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 HOME = str(Path(__file__).parents[2] / "images" / "meter")
@@ -95,7 +96,10 @@ def test_arm_watches_and_disarm_ends(world: World) -> None:
     armed = json.loads(world.call("arm").stdout)
     assert armed["armed"] is True
     assert json.loads(world.call("arm").stdout)["pid"] == armed["pid"], "arming twice keeps the meter"
-    assert world.status()["alive"] is True
+    status = world.status()
+    assert status["alive"] is True
+    schema = Path(HOME).parents[1] / "docs" / "schemas" / "meter-status.json"
+    jsonschema.validate(status, json.loads(schema.read_text()))
     environment = Path(f"/proc/{armed['pid']}/environ").read_bytes()
     assert b"PULUMI_" not in environment
     world.call("disarm")

@@ -95,6 +95,22 @@ def test_up_goes_on_after_kill_9(project: Project, moment: str) -> None:
     _data_survives_destroy(project)
 
 
+@pytest.mark.parametrize(
+    "part", ["language_host.py", "command_plugin.py", "pulumi-language-python-exec", "gpuverify rank"]
+)
+def test_a_killed_part_is_told_and_up_goes_on(project: Project, part: str) -> None:
+    running = project.start("up")
+    eventually(lambda: _measuring(project), "ranks measure")
+    for pid in _running(project, part):
+        os.kill(pid, signal.SIGKILL)
+    out, _ = running.communicate(timeout=120)
+    assert running.returncode == 2, out
+    assert "Traceback" not in out
+    eventually(lambda: not _running(project, "gpuverify"), "ranks end", 30)
+    assert project.up()["verdict"] == "rehearsed"
+    _sound(project)
+
+
 def test_destroy_goes_on_after_kill_9(project: Project) -> None:
     project.up()
     (project.disk / "weights").write_bytes(os.urandom(1 << 20))

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import jsonschema
 import pytest
 
-from tests.engine.lifecycle.driver import Project, checksum, experiment
+from tests.engine.lifecycle.driver import SOURCE, Project, checksum, experiment
 
 pytestmark = pytest.mark.engine
 
 
 def test_up_nothing_to_do_destroy_and_up_again(project: Project) -> None:
     told = project.up()
+    schema = json.loads((SOURCE / "docs" / "schemas" / "up.json").read_text())
+    jsonschema.validate(told, schema)
     assert told["verdict"] == "rehearsed"
     assert {check["name"] for check in told["checks"]} >= {"matmul", "memory", "all_reduce", "ddp_step"}
     assert all(check["verdict"] == "rehearsed" for check in told["checks"])
@@ -28,6 +31,7 @@ def test_up_nothing_to_do_destroy_and_up_again(project: Project) -> None:
     (project.disk / "weights").write_bytes(bytes(range(256)) * 4096)
     kept = checksum(project.disk)
     told = json.loads(project.run("destroy", "--json", check=True).stdout)
+    jsonschema.validate(told, schema)
     assert [disk["name"] for disk in told["survivors"]] == ["data"]
     assert told["survivors"][0]["per_month"] == "0.1"
     assert project.processes() == []
@@ -60,13 +64,15 @@ def test_what_reverifies_and_what_does_not(project: Project) -> None:
     assert second["disk-data-volume"] == first["disk-data-volume"]
 
     project.write(experiment(instances={"per_node": 3}, image={"reference": "example/image:1"}))
-    results = _stamps(project)
     project.up()
-    assert "image-digest" in _ids(project)
+    third = _ids(project)
+    assert "image-digest" in third
+    assert third["verify-cuda"] != second["verify-cuda"], "another image proves again"
 
+    results = _stamps(project)
     project.write(experiment(instances={"per_node": 3}, verification={"level": "quick", "epoch": 1}))
     project.up()
-    assert _ids(project)["verify-cuda"] != second["verify-cuda"], "a new epoch proves again"
+    assert _ids(project)["verify-cuda"] != third["verify-cuda"], "a new epoch proves again"
     assert _stamps(project) > results
 
     plan = project.folder / "components" / "catalog" / "checks.py"
