@@ -117,6 +117,17 @@ def test_slower_is_never_better(check: str, data: st.DataObject, first: float, s
 
 
 @pytest.mark.parametrize("check", [*COLLECTIVES, "matmul"])
+@pytest.mark.parametrize("rank", range(RANKS))
+def test_the_slowest_rank_counts(check: str, rank: int) -> None:
+    measured, asked = sample(check)
+    figure = next(iter(asked.floors or {}))
+    before = judged(BY_NAME[check], measured, asked).figures[figure]
+    for row in [measured[rank]] if check == "matmul" else measured[rank]["rows"]:
+        row["seconds"] = [seconds * 2 for seconds in row["seconds"]]
+    assert judged(BY_NAME[check], measured, asked).figures[figure] == pytest.approx(before / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("check", [*COLLECTIVES, "matmul"])
 def test_below_the_floor_fails_with_both_numbers_and_the_source(check: str) -> None:
     measured, asked = sample(check)
     figure = next(iter(asked.floors or {}))

@@ -111,6 +111,12 @@ def test_the_earliest_error_is_told_and_the_others_are_not_waited_for(
     assert time.monotonic() - began < 20
 
 
+def test_the_plan_s_own_deadline_ends_a_check_that_has_time_left(tmp_path: Path) -> None:
+    rows = [{**row, "deadline_s": 60} for row in _plan(tmp_path)["checks"]]
+    verdicts = _verdicts(tmp_path, GOOD, ["ready", "enter first_cuda", "hang"], checks=rows, deadline_s=2)
+    assert "no answer within 2 s; rank 1" in verdicts["first_cuda"].reason
+
+
 def test_a_death_is_the_cause_of_the_error_that_others_report(tmp_path: Path) -> None:
     zero = ["ready", "enter first_cuda", "error first_cuda", "hang"]
     verdicts = _verdicts(tmp_path, zero, ["ready", "enter first_cuda", "kill"])
@@ -150,9 +156,10 @@ def test_nothing_of_an_earlier_run_is_read_and_nothing_of_the_user_removed(tmp_p
     assert (tmp_path / "thesis.txt").read_text() == "mine"
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_ranks_end_with_their_launcher(tmp_path: Path, number: int) -> None:
-    parts = {"0": ["ready", "child", "deaf", "hang"], "1": ["ready", "hang"]}
+@pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM", "SIGKILL to its guard, too"])
+def test_ranks_end_with_their_launcher(tmp_path: Path, end: str) -> None:
+    unguarded = end.endswith("too")
+    parts = {"0": ["ready", *([] if unguarded else ["child"]), "deaf", "hang"], "1": ["ready", "hang"]}
     script = (
         "from pathlib import Path; from tests.verify import test_launcher as t\n"
         f"t.Proof(t._job(Path({str(tmp_path)!r}), {parts!r}), t.SAYS_NOTHING).run()\n"
@@ -160,10 +167,14 @@ def test_ranks_end_with_their_launcher(tmp_path: Path, number: int) -> None:
     paths = f"{Path(__file__).parents[2]}:{PACKAGES}"
     started = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": paths})
     fake = f"fake_rank.py\0{tmp_path}"
+    guard = f"guard\0{tmp_path}"
     try:
-        eventually(lambda: len(processes_with(fake)) == 3, "two ranks and a child")
+        eventually(lambda: len(processes_with(fake)) == (2 if unguarded else 3), "two ranks and a child")
+        eventually(lambda: processes_with(guard), "the guard")
+        for pid in processes_with(guard) if unguarded else ():
+            os.kill(pid, signal.SIGKILL)
     finally:
-        started.send_signal(number)
+        started.send_signal(signal.Signals[end.split(maxsplit=1)[0]])
         started.wait(10)
     eventually(lambda: not processes_with(fake), "every rank and its child gone")
 

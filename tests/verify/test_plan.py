@@ -165,6 +165,19 @@ def test_wrong_use_is_told(arguments: tuple[str, ...]) -> None:
     assert "expected" in done.stderr
 
 
+def test_a_reader_that_is_gone_gets_no_exit_code_of_a_failed_check(plan: Maker, tmp_path: Path) -> None:
+    given = tmp_path / "plan.json"
+    given.write_text(json.dumps({**plan("cuda"), "schema": "none"}))
+    command = [sys.executable, "-m", "gpuverify", "run", "--plan", str(given)]
+    environment = {**os.environ, "PYTHONPATH": PACKAGES}
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, env=environment)
+    os.close(writing)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
 def test_a_log_folder_that_cannot_be_made_is_told(plan: Maker, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run_program({**plan("cuda"), "log_dir": str(tmp_path / "file" / "logs")})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -31,6 +32,7 @@ CASES: list[tuple[str | None, str, str]] = [
     ("wrong_element", "all_reduce", FAILED),
     ("late_wrong_element", "all_reduce", FAILED),
     ("doubled_rank", "all_reduce", FAILED),
+    ("stale_result", "all_reduce", FAILED),
     ("swapped_blocks", "all_gather", FAILED),
     ("nan_element", "reduce_scatter", FAILED),
     ("unsynced_step", "ddp_step", FAILED),
@@ -47,8 +49,19 @@ def _params(check: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def lab(torch_python: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Measure every case in one pair of processes; torch takes seconds to import."""
-    folder = tmp_path_factory.mktemp("lab")
+    """Measure every case once, whatever the number of workers: torch takes seconds to import."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "lab"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            _measure(torch_python, folder)
+            (folder / "done").touch()
+    return folder
+
+
+def _measure(torch_python: str, folder: Path) -> None:
     (folder / "cases.json").write_text(json.dumps([(fault, check, _params(check)) for fault, check, _ in CASES]))
     ranks = []
     for rank in ("0", "1"):
@@ -69,7 +82,6 @@ def lab(torch_python: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     finally:
         for rank in ranks:
             rank.kill()
-    return folder
 
 
 @pytest.mark.parametrize("index", range(len(CASES)), ids=["-".join(map(str, case)) for case in CASES])
@@ -79,6 +91,13 @@ def test_each_fault_is_found_and_nothing_else(lab: Path, index: int) -> None:
     verdict = judged(BY_NAME[check], measured, Asked(ranks=2, params=_params(check)))
     assert verdict.word == word, verdict.reason
     assert bool(verdict.reason) == (word == FAILED)
+
+
+@pytest.mark.parametrize("check", ["all_gather", "reduce_scatter"])
+def test_the_output_is_poisoned_before_each_operation(lab: Path, check: str) -> None:
+    index = CASES.index(("no_op_collective", check, FAILED))
+    rows = json.loads((lab / "measured-0.json").read_text())[index]["rows"]
+    assert [row["first"]["got"] for row in rows] == ["nan", "nan"]
 
 
 def test_the_closed_form_is_that_of_the_raw_words(lab: Path) -> None:
@@ -144,25 +163,27 @@ def test_a_hang_is_ended_and_the_rank_named(plan: Maker, torch_python: str, tmp_
     assert "threading.py" in (tmp_path / "logs" / "rank-1.log").read_text(), "the stack of the rank that hangs"
 
 
-def test_killed_from_outside_it_leaves_no_rank(plan: Maker, torch_python: str, tmp_path: Path) -> None:
-    given = json.dumps(only(plan("nccl"), "ranks", "all_reduce"))
-    started = subprocess.Popen(
-        [torch_python, "-m", "gpuverify", "run", "--fault", "hang"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": PACKAGES},
-    )
-    assert started.stdin
-    started.stdin.write(given.encode())
-    started.stdin.close()
+@pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM", "SIGKILL to its parent"])
+def test_ended_from_outside_it_leaves_no_rank(plan: Maker, torch_python: str, tmp_path: Path, end: str) -> None:
+    given = tmp_path / "plan.json"
+    given.write_text(json.dumps(only(plan("nccl"), "ranks", "all_reduce")))
+    command = [torch_python, "-m", "gpuverify", "run", "--plan", str(given), "--fault", "hang"]
+    under = ["/bin/sh", "-c", f"{' '.join(command)}; exit $?"] if end.endswith("parent") else command
+    environment = {**os.environ, "PYTHONPATH": PACKAGES}
+    started = subprocess.Popen(under, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     steps = tmp_path / "logs" / "rank-1.jsonl"
     try:
         eventually(lambda: steps.exists() and "iteration 0" in steps.read_text(), "inside the hang", 60)
     finally:
-        started.send_signal(signal.SIGKILL)
-        started.wait(10)
+        started.send_signal(signal.Signals[end.split(maxsplit=1)[0]])
+        told, words = started.communicate(timeout=20)
     eventually(lambda: not processes_with(str(tmp_path)), "no rank left")
+    assert b"Traceback" not in words
+    if end == "SIGTERM":
+        assert started.returncode == 2
+        result = json.loads(told)
+        assert result["verdict"] == "could_not_run"
+        assert result["checks"][1]["reason"] == "ended from outside by SIGTERM"
 
 
 def test_under_torchrun_the_first_worker_tells(plan: Maker, torch_python: str, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from gpuverify import ending, launcher, result, torchrun, words
 from gpuverify.faults import FAULTS
 from gpuverify.plan import PlanError, read
 from gpuverify.prove import Proof
-from gpuverify.verdicts import EXIT_CODES
+from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES
 
 _USE = """expected one of:
   gpuverify run [--plan FILE] [--fault NAME]   follow a plan (without FILE: from stdin)
@@ -51,8 +51,7 @@ def main() -> int:
 
 
 def _run(file: str | None, fault: str | None) -> int:
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _stop)
+    _on_signals(_stop)
     ending.stop_with_parent()
     folder: Path | None = None
     try:
@@ -69,10 +68,21 @@ def _run(file: str | None, fault: str | None) -> int:
         answer = result.refused(f"gpuverify itself failed: {type(error).__name__}: {error}", folder)
         if "BURNIN_DEBUG" in os.environ:
             traceback.print_exc()
-    if torchrun.speaks():
-        words.block(answer)
-        print(result.line(answer, folder), flush=True)
+    _on_signals(signal.SIG_IGN)
+    if torchrun.speaks() and not _told(answer, folder):
+        return EXIT_CODES[COULD_NOT_RUN]
     return EXIT_CODES[answer["verdict"]]
+
+
+def _told(answer: dict[str, Any], folder: Path | None) -> bool:
+    """Print the words and the result; return whether somebody could hear them."""
+    words.block(answer)
+    try:
+        print(result.line(answer, folder), flush=True)
+    except OSError:
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  # the interpreter flushes it once more at its end
+        return False
+    return True
 
 
 def _proved(job: launcher.Job) -> dict[str, Any]:
@@ -102,8 +112,13 @@ def _text(file: str | None) -> str:
     return data.decode("utf-8", "replace")
 
 
+def _on_signals(handler: Any) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, handler)
+
+
 def _stop(number: int, _: Any) -> NoReturn:
-    signal.signal(number, signal.SIG_IGN)  # once is enough: what follows ends the ranks
+    _on_signals(signal.SIG_IGN)  # once is enough: what follows ends the ranks
     raise _Stopped(f"ended from outside by {signal.Signals(number).name}")
 
 

@@ -12,15 +12,22 @@ import threading
 import time
 from collections.abc import Sequence
 
+LAUNCHER = "GPUVERIFY_LAUNCHER"
+"""Variable that tells a rank its launcher's process id."""
 _SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 _LOOK_S = 0.2
 _REAP_S = 5
 
 
 def end_with_launcher() -> None:
-    """Have the kernel kill this rank when its launcher dies, also while it is stuck in a library."""
+    """Have the kernel kill this rank when its launcher dies, also while it is stuck in a library.
+
+    A launcher that died before this line is not seen by the kernel: then the parent is another one already.
+    """
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != int(os.environ.get(LAUNCHER, os.getppid())):
+        os._exit(1)
 
 
 class Guard:

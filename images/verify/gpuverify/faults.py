@@ -79,6 +79,19 @@ def doubled_rank(context: Any) -> None:
     context.group.all_reduce = broken
 
 
+def stale_result(context: Any) -> None:
+    """A sum delivers the result of the one before it, of the same size."""
+    right, kept = context.group.all_reduce, dict[int, Any]()
+
+    def broken(tensor: Any) -> None:
+        right(tensor)
+        before = kept.get(tensor.numel(), tensor)
+        kept[tensor.numel()] = tensor.clone()
+        tensor.copy_(before)
+
+    context.group.all_reduce = broken
+
+
 def hang(context: Any) -> None:
     """The last rank never enters a sum."""
     right = context.group.all_reduce
@@ -153,6 +166,7 @@ FAULTS: Mapping[str, Callable[[Any], None]] = {
         nan_element,
         swapped_blocks,
         doubled_rank,
+        stale_result,
         hang,
         killed_in_collective,
         killed_at_start,

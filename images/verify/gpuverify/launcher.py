@@ -100,6 +100,7 @@ def _start(job: Job, rank: int) -> subprocess.Popen[bytes]:
         "NCCL_DEBUG_FILE": str(job.folder / "nccl-%h-%p.log"),
         **os.environ,
         **job.environment,
+        ending.LAUNCHER: str(os.getpid()),
     }
     if "GPUVERIFY_INIT" in job.environment:
         environment.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(job.plan["ranks"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import textwrap
 from collections.abc import Mapping
@@ -65,5 +66,9 @@ def _field(label: str, text: str) -> None:
 
 
 def _print(text: str) -> None:
-    """What comes from a driver or a plan may hold control characters; a terminal must not obey them."""
-    print("".join(c if c.isprintable() or c == "\n" else "?" for c in text), file=sys.stderr, flush=True)
+    """What comes from a driver or a plan may hold control characters; a terminal must not obey them.
+
+    A reader that is gone is no reason to end a proof.
+    """
+    with contextlib.suppress(OSError):
+        print("".join(c if c.isprintable() or c == "\n" else "?" for c in text), file=sys.stderr, flush=True)
