@@ -8,6 +8,8 @@ import os
 import sys
 from dataclasses import dataclass
 
+from engine.progress import Trouble
+
 
 @dataclass(frozen=True, kw_only=True)
 class Word:
@@ -39,6 +41,8 @@ def main(argv: list[str]) -> int:
     """Run the word in `argv`; return the exit code."""
     name, *rest = argv or ["help"]
     if name in ("help", "-h", "--help"):
+        if rest:
+            return main([rest[0], "--help"])
         print(_help())
         return 0
     word = next((word for word in WORDS if word.name == name), None)
@@ -56,6 +60,9 @@ def _run(word: Word, rest: list[str]) -> int:
         code: int = importlib.import_module(word.module).main([word.name, *rest])
     except KeyboardInterrupt:
         print("\nburnin: interrupted; nothing was lost, run it again to go on", file=sys.stderr)
+        return 2
+    except Trouble as trouble:
+        print(f"burnin {word.name}: {trouble}", file=sys.stderr)
         return 2
     except Exception as error:
         if "--debug" in rest or "BURNIN_DEBUG" in os.environ:

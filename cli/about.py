@@ -5,31 +5,72 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from engine import install, pins
+from engine import install, pins, python_env
 
-_WHY = "the vendor's is a download from its own site, which this machine does not reach"
+_BUILDS = {
+    python_env.LOCKED: "the locked build",
+    python_env.CPU: "the build for CPUs, the locked version with a hash of its own",
+    python_env.DRIVERS: "the build for this machine's driver, the locked version with a hash of its own",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One part: its version, whose it is, and why it is not the vendor's where it stands in for that."""
+
+    part: str
+    version: str
+    whose: str
+    why: str = ""
 
 
 def main(argv: list[str]) -> int:
     """Print the parts; return 0."""
     parser = argparse.ArgumentParser(prog="./burnin about")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--debug", action="store_true")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")
+    parser.add_argument("--debug", action="store_true", help="show tracebacks")
     chosen = parser.parse_args(argv[1:])
-    found = install.ensure(Path.cwd())
-    parts = {
-        "engine": f"Pulumi {pins.PULUMI}, {found.cli}",
-        "language host": _whose(found.host),
-        "command plugin": f"{pins.COMMAND}, {_whose(found.command)}",
-        "SDK": f"pulumi {version('pulumi')}",
-        "Python": platform.python_version(),
-    }
-    print(json.dumps(parts) if chosen.json else "\n".join(f"{name:<15} {text}" for name, text in parts.items()))
+    parts = _parts(Path.cwd())
+    print(json.dumps({"parts": [asdict(part) for part in parts]}) if chosen.json else _shown(parts))
     return 0
 
 
-def _whose(owner: str) -> str:
-    return f"{owner}: {_WHY}" if owner == install.STAND_IN else owner
+def _parts(project: Path) -> list[Part]:
+    found = install.ensure(project)
+    return [
+        Part(part="engine", version=f"pulumi {found.cli_version}", whose=found.cli),
+        Part(part="language host", version=_of(found.host, found.cli_version), whose=found.host, why=found.why_host),
+        Part(part="command plugin", version=pins.COMMAND, whose=found.command, why=found.why_command),
+        Part(part="SDK", version=f"pulumi {version('pulumi')}", whose="locked in requirements.txt"),
+        _torch(project),
+        Part(part="Python", version=platform.python_version(), whose="this machine's"),
+    ]
+
+
+def _of(whose: str, cli_version: str) -> str:
+    return cli_version if whose == install.VENDOR else "the project's own"
+
+
+def _torch(project: Path) -> Part:
+    wanted = python_env.ENVIRONMENTS["verify"]
+    if not python_env.complete(wanted, project):
+        return Part(part="torch", version="–", whose="not installed yet: `./burnin up` does it")
+    installed = next((project / wanted.folder).glob("lib/python*/site-packages/torch-*.dist-info"), None)
+    return Part(
+        part="torch",
+        version=installed.name.removeprefix("torch-").removesuffix(".dist-info") if installed else "–",
+        whose=_BUILDS[python_env.build(wanted, project)],
+    )
+
+
+def _shown(parts: list[Part]) -> str:
+    lines: list[str] = []
+    for part in parts:
+        lines.append(f"{part.part:<15} {part.version:<17} {part.whose}")
+        if part.why:
+            lines.append(f"{'':<33} stands in for the vendor's, which cannot be had here:\n{'':<33} {part.why}")
+    return "\n".join(lines)

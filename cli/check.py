@@ -12,7 +12,8 @@ from pathlib import Path
 from engine import python_env
 
 _TOOLS = Path(sys.executable).parent
-_SCRIPTS = tuple(str(path) for path in sorted(Path("engine").rglob("*.sh")))
+SCRIPTS = ("burnin", ".ci/run", *(str(path) for folder in ("engine", "images") for path in Path(folder).rglob("*.sh")))
+"""Every shell script of the project."""
 _PACKAGES = ".:images/verify:images/meter:images/host"
 
 
@@ -30,7 +31,7 @@ TOOLS = (
     Tool(name="types", argv=("mypy", "--no-error-summary")),
     Tool(name="arrows", argv=("lint-imports", "--no-cache")),
     Tool(name="dead code", argv=("vulture",)),
-    Tool(name="shell", argv=("shellcheck", "burnin", ".ci/run", *_SCRIPTS)),
+    Tool(name="shell", argv=("shellcheck", *SCRIPTS)),
     Tool(name="reference", argv=(sys.executable, "-m", "cli", "reference", "--check")),
 )
 

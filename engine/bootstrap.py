@@ -14,9 +14,17 @@ def main() -> int:
     try:
         ensure("control", Path.cwd())
     except Trouble as trouble:
-        print(f"burnin: {trouble}", file=sys.stderr)
-        return 2
+        return _said(str(trouble))
+    except KeyboardInterrupt:
+        return _said("interrupted; nothing was lost, run it again to go on")
+    except OSError as error:
+        return _said(f"{error.filename or 'this machine'}: {error.strerror}: what Burnin needs cannot be put there")
     return 0
+
+
+def _said(text: str) -> int:
+    print(f"burnin: {text}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

@@ -12,16 +12,19 @@ from engine import install
 def pulumi_environment(project: Path) -> dict[str, str]:
     """Return the environment for `pulumi` in `project`; makes the backend's folder and the passphrase file at first use."""
     state = project / os.environ.get("BURNIN_STATE", ".state")
-    own = {
+    defaults = {
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-        "PULUMI_BACKEND_URL": f"file://{_made(state / 'pulumi')}",
-        "PULUMI_HOME": str(install.home(project)),
     }
+    if "PULUMI_BACKEND_URL" not in os.environ:
+        defaults["PULUMI_BACKEND_URL"] = f"file://{_made(state / 'pulumi')}"
     if not {"PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"} & os.environ.keys():
-        own["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(_passphrase(state / "passphrase"))
+        defaults["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(_passphrase(_made(state) / "passphrase"))
+    home, users = install.home(project), install.users_home()
+    if home != users and (users / "credentials.json").exists():
+        defaults["PULUMI_CREDENTIALS_PATH"] = str(users)  # a backend that the user is logged in to
     path = f"{install.programs(project)}:{os.environ.get('PATH', '')}"
-    return {**own, **os.environ, "PATH": path, "PULUMI_HOME": os.environ.get("PULUMI_HOME", own["PULUMI_HOME"])}
+    return {**defaults, **os.environ, "PATH": path, "PULUMI_HOME": str(home)}
 
 
 def _made(folder: Path) -> Path:

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
-import subprocess
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from engine import cache, pins, vendor
 from engine.build import build
+from engine.progress import Trouble, Work, run
 
 USER, DOWNLOAD, BUILT = "installed by the user", "the vendor's download", "built from pinned Go modules"
 VENDOR, STAND_IN = "the vendor's", "a stand-in of Burnin's"
+_ABOUT_S = 480
+_PLUGIN = f"resource-command-v{pins.COMMAND}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Installed:
-    """What `.engine` links to."""
+    """What `.engine` holds, and why."""
 
     cli: str
+    cli_version: str
     cli_folder: str
     host: str
     command: str
-    pins: str
+    why_host: str
+    """Why the language host is not the vendor's; empty where it is."""
+    why_command: str
+    on_path: str
+    """Which `pulumi` was on PATH when this was chosen: another one is another choice."""
+    made_from: str
 
 
 def programs(project: Path) -> Path:
@@ -32,10 +41,15 @@ def programs(project: Path) -> Path:
     return project / ".engine" / "bin"
 
 
+def users_home() -> Path:
+    """Return where the user's own engine keeps plugins and credentials."""
+    return Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
+
+
 def home(project: Path) -> Path:
-    """Return the engine's home: the user's own for an engine of their own, else one in the project."""
+    """Return the engine's home: one in the project where a plugin of ours stands in, else the user's own."""
     own = project / ".engine" / "home"
-    return own if own.exists() else Path.home() / ".pulumi"
+    return own if own.exists() else users_home()
 
 
 def ensure(project: Path) -> Installed:
@@ -43,36 +57,46 @@ def ensure(project: Path) -> Installed:
     found = current(project)
     if found is not None:
         return found
-    with cache.lock(project / ".state" / "engine.lock"):
+    with cache.lock(project / ".state" / "engine.lock", _ABOUT_S):
         return current(project) or _install(project)
 
 
 def current(project: Path) -> Installed | None:
-    """Return what is installed, None where nothing is, or where it is not from these pins any more."""
+    """Return what is installed, None where nothing is, or where today's choice could be another one."""
     try:
         found = Installed(**json.loads((project / ".engine" / "engine.json").read_text()))
     except (OSError, ValueError, TypeError):
         return None
-    fits = found.pins == pins.digest() and (Path(found.cli_folder) / "pulumi").exists()
-    return found if fits else None
+    on_path = vendor.on_path(os.environ.get("PATH", ""))
+    fits = found.made_from == _made_from() and found.on_path == (on_path.state if on_path else "")
+    return found if fits and (Path(found.cli_folder) / "pulumi").exists() else None
+
+
+def _made_from() -> str:
+    """Return a short hash of the pins and of this file, which says how a folder is laid out."""
+    return hashlib.sha256(f"{pins.digest()} {pins.COMMAND} {Path(__file__).read_text()}".encode()).hexdigest()[:16]
 
 
 def _install(project: Path) -> Installed:
-    folder = project / ".engine"
-    fresh = project / ".engine.new"
-    for old in (fresh, folder):
-        shutil.rmtree(old, ignore_errors=True)
+    folder, fresh, old = (project / name for name in (".engine", ".engine.new", ".engine.old"))
+    chosen = _choose()
+    shutil.rmtree(fresh, ignore_errors=True)
     (fresh / "bin").mkdir(parents=True)
-    cli, source, host = _choose(folder)
-    for name in vendor.PROGRAMS:
-        if (source / name).exists():
-            _place(source / name, fresh / "bin" / name)
-    if host == STAND_IN:
+    for name in vendor.PROGRAMS if chosen.cli != USER else ():
+        if (Path(chosen.cli_folder) / name).exists():
+            _place(Path(chosen.cli_folder) / name, fresh / "bin" / name)
+    if chosen.host == STAND_IN:
         _launcher(fresh / "bin" / "pulumi-language-python", "../..", "language_host.py")
-    command = _command_plugin(source / "pulumi", fresh)
-    chosen = Installed(cli=cli, cli_folder=str(source), host=host, command=command, pins=pins.digest())
+    if chosen.command == STAND_IN:
+        plugin = fresh / "home" / "plugins" / _PLUGIN
+        plugin.mkdir(parents=True)
+        _launcher(plugin / "pulumi-resource-command", "../../../..", "command_plugin.py")
     (fresh / "engine.json").write_text(json.dumps(asdict(chosen), indent=1))
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
     fresh.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
     return chosen
 
 
@@ -84,31 +108,50 @@ def _place(source: Path, target: Path) -> None:
         shutil.copy2(source, target)
 
 
-def _choose(own: Path) -> tuple[str, Path, str]:
-    if found := vendor.installed(os.environ.get("PATH", ""), own / "bin"):
-        return USER, found, VENDOR
-    if found := vendor.download():
-        return DOWNLOAD, found, VENDOR
-    return BUILT, build(), STAND_IN
+def _choose() -> Installed:
+    search = os.environ.get("PATH", "")
+    on_path = vendor.on_path(search)
+    version = vendor.usable(on_path, search) if on_path else None
+    state = on_path.state if on_path else ""
+    if on_path and version:
+        return _with_plugin(USER, version, on_path.folder, state)
+    try:
+        return _with_plugin(DOWNLOAD, pins.PULUMI, vendor.download(), state)
+    except vendor.Away as away:
+        return _chosen(BUILT, pins.PULUMI, build(), state, (str(away), str(away)))
 
 
-def _command_plugin(pulumi: Path, engine: Path) -> str:
-    """The vendor's plugin where the engine can get it, else the stand-in in a home of the project's own."""
-    plugins = Path.home() / ".pulumi" / "plugins" / f"resource-command-v{pins.COMMAND}"
-    if plugins.exists() or _vendor_plugin(pulumi):
-        return VENDOR
-    target = engine / "home" / "plugins" / f"resource-command-v{pins.COMMAND}"
-    target.mkdir(parents=True)
-    _launcher(target / "pulumi-resource-command", "../../../..", "command_plugin.py")
-    return STAND_IN
+def _with_plugin(cli: str, version: str, folder: Path, on_path: str) -> Installed:
+    """The vendor's command line with the vendor's plugin, where that can be had as well."""
+    try:
+        _vendor_plugin(folder / "pulumi")
+    except (vendor.Away, Trouble) as error:
+        return _chosen(cli, version, folder, on_path, ("", str(error)))
+    return _chosen(cli, version, folder, on_path, ("", ""))
 
 
-def _vendor_plugin(pulumi: Path) -> bool:
-    """Where even the engine could not be downloaded, its plugins cannot be: no second wait for nothing."""
-    if pulumi.parent.parent == cache.folder() and pulumi.parent.name.startswith("engine-"):
-        return False
-    command = [str(pulumi), "plugin", "install", "resource", "command", f"v{pins.COMMAND}"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+def _chosen(cli: str, version: str, folder: Path, on_path: str, why: tuple[str, str]) -> Installed:
+    host, command = why
+    return Installed(
+        cli=cli,
+        cli_version=version,
+        cli_folder=str(folder),
+        host=STAND_IN if host else VENDOR,
+        command=STAND_IN if command else VENDOR,
+        why_host=host,
+        why_command=command,
+        on_path=on_path,
+        made_from=_made_from(),
+    )
+
+
+def _vendor_plugin(pulumi: Path) -> None:
+    """Have the vendor's plugin in the user's home; raise Away or Trouble where it cannot be had."""
+    if (users_home() / "plugins" / _PLUGIN).exists():
+        return
+    vendor.reach(pins.VENDOR_PLUGIN)
+    with Work("Installing the vendor's command plugin", 20):
+        run([str(pulumi), "plugin", "install", "resource", "command", f"v{pins.COMMAND}"], os.environ)
 
 
 def _launcher(path: Path, project: str, program: str) -> None:
@@ -116,8 +159,8 @@ def _launcher(path: Path, project: str, program: str) -> None:
     missing = "no .venv here: `./burnin up` makes it, with what it needs"
     path.write_text(
         "#!/bin/sh\n"
-        'here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)\n'
-        f'project=$(CDPATH= cd -- "$here/{project}" && pwd)\n'
+        'here=$(CDPATH=\'\' cd -- "$(dirname -- "$0")" && pwd)\n'
+        f"project=$(CDPATH='' cd -- \"$here/{project}\" && pwd)\n"
         f"[ -x \"$project/.venv/bin/python\" ] || {{ echo '{missing}' >&2; exit 1; }}\n"
         f'BURNIN_ENGINE_BIN="$project/.engine/bin" exec "$project/.venv/bin/python" "$project/engine/{program}" "$@"\n'
     )

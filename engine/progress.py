@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
 
-_PLAIN_EVERY_S = 20.0
+_MOVING_EVERY_S, _PLAIN_EVERY_S = 0.2, 20.0
+_TRUSTED_AFTER_S = 20.0
+"""From here on the speed so far says more about the time left than what it took elsewhere."""
+_LAST_LINES = 10
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
 
 
 class Trouble(Exception):  # noqa: N818  # the word is what the user reads before the text
@@ -17,57 +25,91 @@ class Trouble(Exception):  # noqa: N818  # the word is what the user reads befor
 
 
 class Work:
-    """One piece of long work: `about_s` seconds is what it took elsewhere, `total` lines of output are all of it."""
+    """One piece of long work, which tells how far it is while its `with` block runs.
+
+    `about_s` is what it took elsewhere, in seconds; `total` is the number of its parts, 0 where it has none to count.
+    """
 
     def __init__(self, title: str, about_s: float, total: int = 0) -> None:
         self._title, self._about_s, self._total = title, about_s, total
-        self._lines = 0
-        self._began = self._said = time.monotonic()
-        print(f"{title} (about {_time(about_s)}) …", file=sys.stderr, flush=True)
+        self._parts = 0
+        self._over = threading.Event()
+        self._ticker = threading.Thread(target=self._tick, daemon=True)
 
-    def line(self) -> None:
-        """One more line of output came."""
-        self._lines += 1
-        every = 0.2 if sys.stderr.isatty() else _PLAIN_EVERY_S
-        if time.monotonic() - self._said >= every:
-            self._said = time.monotonic()
-            share = f", {self._lines} of about {self._total} parts" if self._total else ""
-            text = f"  {_time(time.monotonic() - self._began)}{share}"
-            print(text, end="\r" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
+    def __enter__(self) -> Work:
+        self._began = time.monotonic()
+        print(f"{self._title} (about {duration(self._about_s)}) …", file=sys.stderr, flush=True)
+        self._ticker.start()
+        return self
 
-    def done(self) -> None:
-        """It ended well."""
-        print(f"  done in {_time(time.monotonic() - self._began)}        ", file=sys.stderr, flush=True)
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()
+        self._ticker.join()
+        if kind is None:
+            self._say(f"done in {duration(time.monotonic() - self._began)}", "\n")
+
+    def part(self, count: int = 1) -> None:
+        """Count more of its parts as done."""
+        self._parts += count
+
+    def _tick(self) -> None:
+        moving = sys.stderr.isatty()
+        while not self._over.wait(_MOVING_EVERY_S if moving else _PLAIN_EVERY_S):
+            self._say(self.so_far(time.monotonic() - self._began), "\r" if moving else "\n")
+
+    def so_far(self, elapsed_s: float) -> str:
+        """Return how far it is after `elapsed_s` seconds, as text."""
+        text = duration(elapsed_s)
+        if self._total and self._parts:
+            text += f", {min(self._parts, self._total)} of about {self._total} parts"
+        left_s = self._left_s(elapsed_s)
+        return f"{text}, about {duration(left_s)} left" if left_s > 1 else text
+
+    def _left_s(self, elapsed_s: float) -> float:
+        if self._total and self._parts and elapsed_s > _TRUSTED_AFTER_S:
+            return elapsed_s * (self._total - self._parts) / self._parts
+        return self._about_s - elapsed_s
+
+    @staticmethod
+    def _say(text: str, end: str) -> None:
+        rest = "\x1b[K" if sys.stderr.isatty() else ""
+        print(f"  {text}{rest}", end=end, file=sys.stderr, flush=True)
 
 
-def run(work: Work, argv: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> None:
-    """Run a program to its end while telling how far it is; raise Trouble with its last words when it fails."""
+def run(argv: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None, work: Work | None = None) -> None:
+    """Run a program to its end, each line of its output one part of `work`; raise Trouble with its last words when it fails.
+
+    It ends with us, whatever ends us: what it makes is never still being written when the next run starts over.
+    """
     try:
         child = subprocess.Popen(
-            argv, cwd=cwd, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            argv,
+            cwd=cwd,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            preexec_fn=_end_with_parent,  # noqa: PLW1509  # one call into libc, which takes no lock
         )
     except OSError as error:
         raise Trouble(f"{argv[0]}: {error.strerror}") from None
     last: list[str] = []
-    over = threading.Event()
-    ticker = threading.Thread(target=_tick, args=(work, over), daemon=True)
-    ticker.start()
-    assert child.stdout is not None
-    for line in child.stdout:
-        last = [*last[-9:], line.rstrip()]
-        work.line()
-    over.set()
-    if child.wait() != 0:
-        raise Trouble(f"{argv[0]} failed:\n  " + "\n  ".join(last))
-    work.done()
+    with child:
+        assert child.stdout is not None
+        for line in child.stdout:
+            last = [*last[-_LAST_LINES + 1 :], line.rstrip()]
+            if work:
+                work.part()
+    if child.returncode != 0:
+        raise Trouble(f"{Path(argv[0]).name} ended with {child.returncode}:\n  " + "\n  ".join(last))
 
 
-def _tick(work: Work, over: threading.Event) -> None:
-    """Work that prints nothing shows that it lives all the same."""
-    while not over.wait(1.0):
-        work._lines -= 1
-        work.line()
+def _end_with_parent() -> None:
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _time(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a duration as a person says it."""
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -1,10 +1,10 @@
-"""The project's Python environments, each made from one locked file and stamped with it when complete."""
+"""The project's Python environments, each made from one locked file and stamped with a copy of it when complete."""
 
 from __future__ import annotations
 
-import os
-import shutil
+import re
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,12 @@ from types import MappingProxyType
 from engine import cache, uv
 from engine.progress import Trouble, Work, run
 
-_NO_GPU_TRY_S = "3"
+LOCKED, CPU, DRIVERS = "locked", "cpu", "auto"
+"""Builds of torch: the locked one, and what uv calls PyTorch's own builds for a CPU and for this machine's driver."""
+_DRIVER = Path("/proc/driver/nvidia/version")
+_OLDEST_DRIVER = MappingProxyType({12: 525, 13: 580})
+"""The oldest driver for each major version of CUDA."""
+_ANSWER_S = 3
 """PyTorch's own index answers within this, or the locked build from the package index is taken."""
 
 
@@ -25,6 +30,9 @@ class Environment:
     requirements: str
     holds: str
     about_s: float
+    contains: tuple[str, ...] = ()
+    """Other environments in the same folder that this one makes complete as well."""
+    has_builds: bool = False
 
     @property
     def stamp(self) -> str:
@@ -35,16 +43,21 @@ class Environment:
 ENVIRONMENTS: Mapping[str, Environment] = MappingProxyType(
     {
         "control": Environment(
-            folder=".venv", requirements="requirements.txt", holds="what drives the stack", about_s=30
+            folder=".venv", requirements="requirements.txt", holds="what drives the stack", about_s=20
         ),
         "tests": Environment(
-            folder=".venv", requirements="requirements-dev.txt", holds="what checks and tests need", about_s=30
+            folder=".venv",
+            requirements="requirements-dev.txt",
+            holds="what checks and tests need",
+            about_s=20,
+            contains=("control",),
         ),
         "verify": Environment(
             folder=".venv-verify",
             requirements="images/verify/requirements.txt",
             holds="torch, for the proof on this machine",
             about_s=120,
+            has_builds=True,
         ),
     }
 )
@@ -55,64 +68,85 @@ def ensure(name: str, project: Path) -> None:
     wanted = ENVIRONMENTS[name]
     if complete(wanted, project):
         return
-    with cache.lock(project / ".state" / "environments.lock"):
+    with cache.lock(project / ".state" / "environments.lock", wanted.about_s):
         if not complete(wanted, project):
             _make(wanted, project)
 
 
 def complete(wanted: Environment, project: Path) -> bool:
-    """Whether the environment was made from exactly the requirements that stand in the project."""
-    stamp = project / wanted.stamp
-    return stamp.exists() and stamp.read_bytes() == (project / wanted.requirements).read_bytes()
+    """Whether the environment stands, was made from exactly the requirements in the project, and fits this machine."""
+    stamp, python = project / wanted.stamp, project / wanted.folder / "bin" / "python"
+    if not stamp.exists() or not python.exists():  # a Python that the system replaced leaves a link to nowhere
+        return False
+    if wanted.has_builds and build(wanted, project) == CPU and _DRIVER.exists():
+        return False
+    requirements, _, _ = stamp.read_text().partition(_BUILD)
+    return requirements == (project / wanted.requirements).read_text()
+
+
+_BUILD = "# build: "
+
+
+def build(wanted: Environment, project: Path) -> str:
+    """Return which build of its packages a complete environment holds."""
+    return (project / wanted.stamp).read_text().partition(_BUILD)[2].strip() or LOCKED
 
 
 def _make(wanted: Environment, project: Path) -> None:
+    """Make it anew, or bring it to the locked state. Without a stamp nothing in it is trusted: its maker was killed."""
     python = project / wanted.folder / "bin" / "python"
-    found = uv.find()
-    environment = {
-        **os.environ,
-        "UV_PYTHON_DOWNLOADS": "never",
-        "UV_LINK_MODE": os.environ.get("UV_LINK_MODE", "hardlink"),
-    }
-    work = Work(f"Installing {wanted.holds}", wanted.about_s)
-    if not python.exists():
-        run_quiet(
-            [found, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(project / wanted.folder)],
-            environment,
-        )
-    install = [found, "pip", "install", "--python", str(python), "--compile-bytecode"]
-    if wanted.folder == ".venv-verify" and not _nvidia() and _cpu_build(install, wanted, project, environment):
-        work.done()
-    else:
-        run(work, [*install, "--require-hashes", "-r", str(project / wanted.requirements)], environment)
-    shutil.copyfile(project / wanted.requirements, project / wanted.stamp)
+    stamps = [project / one.stamp for one in ENVIRONMENTS.values() if one.folder == wanted.folder]
+    stood = python.exists() and any(stamp.exists() for stamp in stamps)
+    for stamp in stamps:
+        stamp.unlink(missing_ok=True)
+    program = uv.find()
+    with Work(f"Installing {wanted.holds}", wanted.about_s) as work:
+        if not stood:
+            venv = [program, "venv", "--clear", "--relocatable", "--python", sys.executable]
+            run([*venv, str(project / wanted.folder)], uv.environment())
+        made = _install(program, wanted, project, work)
+    for name in wanted.contains:
+        part = ENVIRONMENTS[name]
+        (project / part.stamp).write_text((project / part.requirements).read_text())
+    note = f"{_BUILD}{made}\n" if wanted.has_builds else ""
+    (project / wanted.stamp).write_text((project / wanted.requirements).read_text() + note)
 
 
-def _cpu_build(install: list[str], wanted: Environment, project: Path, environment: Mapping[str, str]) -> bool:
-    """Try torch's CPU build, a tenth of the size; its own index has other hashes, so it is pinned by version alone."""
-    pins = [
-        line.split()[0]
-        for line in (project / wanted.requirements).read_text().splitlines()
-        if line.startswith("torch==")
-    ]
-    version = sys.version_info[:2]
-    pin = pins[0] if version < (3, 11) else pins[-1]
-    quick = {**environment, "UV_HTTP_TIMEOUT": _NO_GPU_TRY_S, "UV_HTTP_RETRIES": "0"}
+def _install(program: str, wanted: Environment, project: Path, work: Work) -> str:
+    """Install what is locked, or another build of it; return which."""
+    python = str(project / wanted.folder / "bin" / "python")
+    lock = project / wanted.requirements
+    fitting = fitting_build(lock.read_text()) if wanted.has_builds else LOCKED
+    if fitting != LOCKED and _other_build([program, "pip", "install", "--python", python], fitting, lock):
+        return fitting
+    sync = [program, "pip", "sync", "--python", python, "--compile-bytecode", "--require-hashes", str(lock)]
+    run(sync, uv.environment(), work=work)
+    return LOCKED
+
+
+def fitting_build(lock: str) -> str:
+    """Return which build of torch suits this machine's driver, given the text of the locked requirements."""
     try:
-        run_quiet([*install, "--quiet", "--torch-backend", "cpu", pin], quick)
-    except Trouble:
-        return False
+        driver = re.search(r"\s(\d{3})\.\d+", _DRIVER.read_text())
+    except OSError:
+        return CPU
+    cuda = re.search(r"^nvidia-cuda-runtime==(\d+)", lock, re.MULTILINE)
+    if driver is None or cuda is None:
+        return LOCKED
+    return LOCKED if int(driver.group(1)) >= _OLDEST_DRIVER.get(int(cuda.group(1)), 0) else DRIVERS
+
+
+def _other_build(install: list[str], backend: str, lock: Path) -> bool:
+    """Try another build of the locked versions. PyTorch's own index has other files, so no hash of the lock fits them."""
+    versions = re.findall(r"^(\S+==[^\\\n]+?)\s*\\?$", lock.read_text(), re.MULTILINE)
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as pins:
+        pins.write("\n".join(versions))
+        pins.flush()
+        command = [*install, "--torch-backend", backend, "--constraint", pins.name, "torch"]
+        quick = {"UV_HTTP_TIMEOUT": str(_ANSWER_S), "UV_HTTP_CONNECT_TIMEOUT": str(_ANSWER_S), "UV_HTTP_RETRIES": "0"}
+        try:
+            run([*command, "--dry-run"], {**uv.environment(), **quick})
+            run([*command, "--compile-bytecode"], uv.environment())
+        except Trouble:
+            return False
     return True
-
-
-def _nvidia() -> bool:
-    return Path("/proc/driver/nvidia/version").exists()
-
-
-def run_quiet(argv: list[str], environment: Mapping[str, str]) -> None:
-    """Run a short program; raise Trouble with its last words when it fails."""
-    import subprocess
-
-    done = subprocess.run(argv, env=dict(environment), capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Trouble("\n".join((done.stderr or done.stdout).strip().splitlines()[-10:]))

@@ -9,6 +9,7 @@ import yaml
 
 from burnmeter.channels import CHANNELS as CHANNEL_FILES
 from cli.__main__ import WORDS
+from cli.check import SCRIPTS
 from components.catalog.channels import CHANNELS
 from components.catalog.checks import CHECKS
 from components.catalog.gpus import GPUS
@@ -18,6 +19,7 @@ from components.tokens import TOKENS
 from gpuverify.checks import CHECKS as CHECK_FILES
 
 ROOT = Path(__file__).parents[2]
+CODE = ("components", "cli", "engine", "bench", "images", "docs", "stacks")
 
 
 def _files(folder: str) -> set[str]:
@@ -73,6 +75,18 @@ def test_ci_calls_one_command() -> None:
     assert lines == ["set -eu", 'CDPATH=\'\' cd -- "$(dirname -- "$0")/.."', "exec ./burnin test"]
 
 
+def test_every_shell_script_is_checked() -> None:
+    tracked = [ROOT / "burnin", ROOT / ".ci" / "run"]
+    tracked += [path for folder in CODE for path in (ROOT / folder).rglob("*") if path.is_file()]
+    scripts = {str(path.relative_to(ROOT)) for path in tracked if path.suffix == ".sh" or _starts_a_shell(path)}
+    assert scripts == set(SCRIPTS)
+
+
+def _starts_a_shell(path: Path) -> bool:
+    with path.open("rb") as file:
+        return bool(re.match(rb"#!.*\bsh\b", file.readline(80)))
+
+
 def test_no_stack_in_the_repository_is_sealed() -> None:
     """A salt that belongs to nobody's passphrase would lock every newcomer out of their first `up`."""
     for path in (ROOT / "stacks").glob("*.yaml"):
@@ -80,6 +94,8 @@ def test_no_stack_in_the_repository_is_sealed() -> None:
 
 
 def test_every_requirement_is_pinned_with_a_hash() -> None:
-    for path in (*ROOT.glob("requirements*.txt"), ROOT / "images" / "verify" / "requirements.txt"):
+    for path in [
+        path for folder in (".", "engine", "images/verify") for path in (ROOT / folder).glob("requirements*.txt")
+    ]:
         blocks = re.split(r"\n(?=\S)", path.read_text().strip())
         assert all("==" in block and "--hash=sha256:" in block for block in blocks), path

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import cache, python_env
+from engine import cache
 from engine.environment import pulumi_environment
 
 SOURCE = Path(__file__).parents[3]
@@ -37,6 +37,17 @@ def test_the_users_own_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name
     assert found[name] == "theirs"
     assert found["PULUMI_BACKEND_URL"] == "s3://theirs"
     assert not (tmp_path / ".state" / "passphrase").exists()
+    assert not (tmp_path / ".state" / "pulumi").exists()
+
+
+def test_a_stand_ins_home_keeps_the_users_login(tmp_path: Path, bare_user: Path) -> None:
+    (tmp_path / ".engine" / "home").mkdir(parents=True)
+    assert "PULUMI_CREDENTIALS_PATH" not in pulumi_environment(tmp_path)
+    (bare_user / ".pulumi").mkdir()
+    (bare_user / ".pulumi" / "credentials.json").write_text("{}")
+    found = pulumi_environment(tmp_path)
+    assert found["PULUMI_HOME"] == str(tmp_path / ".engine" / "home")
+    assert found["PULUMI_CREDENTIALS_PATH"] == str(bare_user / ".pulumi")
 
 
 def test_the_cache_makes_a_thing_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +58,7 @@ def test_the_cache_makes_a_thing_once(tmp_path: Path, monkeypatch: pytest.Monkey
         made.append(folder)
         (folder / "x").write_text("x")
 
-    callers = [threading.Thread(target=cache.once, args=("thing", make)) for _ in range(4)]
+    callers = [threading.Thread(target=cache.once, args=("thing", make, 1)) for _ in range(4)]
     for caller in callers:
         caller.start()
     for caller in callers:
@@ -64,21 +75,10 @@ def test_what_failed_to_be_made_is_not_there(tmp_path: Path, monkeypatch: pytest
         raise OSError("cut")
 
     with pytest.raises(OSError, match="cut"):
-        cache.once("thing", fail)
+        cache.once("thing", fail, 1)
     assert not (cache.folder() / "thing").exists()
-    cache.once("thing", lambda folder: (folder / "whole").write_text("x") and None)
+    cache.once("thing", lambda folder: (folder / "whole").write_text("x") and None, 1)
     assert [path.name for path in (cache.folder() / "thing").iterdir()] == ["whole"]
-
-
-def test_an_environment_is_complete_when_its_stamp_is_the_requirements(tmp_path: Path) -> None:
-    wanted = python_env.ENVIRONMENTS["control"]
-    (tmp_path / "requirements.txt").write_text("a==1\n")
-    assert not python_env.complete(wanted, tmp_path)
-    (tmp_path / ".venv").mkdir()
-    (tmp_path / wanted.stamp).write_text("a==1\n")
-    assert python_env.complete(wanted, tmp_path)
-    (tmp_path / "requirements.txt").write_text("a==2\n")
-    assert not python_env.complete(wanted, tmp_path)
 
 
 def test_bootstrap_runs_on_a_bare_python() -> None:
