@@ -32,9 +32,7 @@ def read_file(path: Path) -> Experiment:
 def parse_json(value: str | None, path: Path, name: str) -> Experiment:
     """Parse what the engine hands over; raise ConfigErrors with the lines of the stack file at `path`."""
     try:
-        decoded = (
-            None if value is None else json.loads(value, parse_float=Decimal, parse_int=_whole, parse_constant=str)
-        )
+        decoded = None if value is None else json.loads(value, parse_float=Decimal, parse_int=_whole)
     except (ValueError, RecursionError):
         decoded = value
     return parse(decoded, Source(path), name)
@@ -88,7 +86,7 @@ def _secrets_missing(experiment: Experiment, source: Source | None) -> Iterator[
         if channel.url_secret is None or source is None or not source.path.is_file():
             continue
         kept, place = source.secret(channel.url_secret), ("budget", "channels", index, "url_secret")
-        step = f"`pulumi config set --secret burnin:{channel.url_secret}` asks for the value"
+        step = f"`./burnin config set --secret burnin:{channel.url_secret} URL` keeps it, encrypted"
         if kept is None:
             yield Fault(place, "no such secret in this file", channel.url_secret, step)
         if kept == "open":

@@ -71,6 +71,13 @@ def test_the_file_is_refused_or_gives_what_the_engine_gives(
     assert ours is None or ours == engines
 
 
+def test_digits_beyond_a_float_go_the_way_of_the_engine(tmp_path: Path) -> None:
+    path = tmp_path / "Pulumi.x.yaml"
+    text = yaml.safe_dump({"config": {"burnin:experiment": changed(SMALL, "prices", "node_hour", to="@")}})
+    path.write_text(text.replace("'@'", "0.10000000000000000001"))
+    assert str(read_file(path).prices.node_hour) == "0.1"  # recorded: the engine hands over 0.1
+
+
 def _outcome(read: Any) -> Experiment | None:
     try:
         found: Experiment = read()
