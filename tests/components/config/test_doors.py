@@ -108,6 +108,19 @@ def test_no_number_that_is_not_one(number: Any, place: str) -> None:
     assert str(refused.value)
 
 
+def test_a_number_of_thousands_of_digits_is_told_by_its_place() -> None:
+    value = json.dumps(changed(SMALL, "budget", "tick_s", to="@")).replace('"@"', "1" * 5000)
+    with pytest.raises(ConfigErrors) as refused:
+        parse_json(value, Path("absent/Pulumi.x.yaml"), "x")
+    assert [error.path for error in refused.value.errors] == ["budget.tick_s"]
+
+
+def test_json_is_exact() -> None:
+    value = json.dumps(changed(SMALL, "prices", "node_hour", to="@")).replace('"@"', "0.10000000000000000001")
+    with pytest.raises(ConfigErrors, match="six after it"):  # not the engine's way to write 0.1: not rounded in silence
+        parse_json(value, Path("absent/Pulumi.x.yaml"), "x")
+
+
 def test_defaults_are_those_of_the_reference() -> None:
     experiment = parse(SMALL, None, "x")
     assert experiment.instances.gpu == "auto"
