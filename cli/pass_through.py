@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from cli.arguments import options
-from cli.ready import make_ready
+from cli.ready import in_words, make_ready, open_stack
 
 WORDS = {
     "preview": ("preview",),
     "refresh": ("refresh", "--yes", "--skip-preview"),
     "output": ("stack", "output"),
-    "config": ("config",),
 }
 
 
 def main(argv: list[str]) -> int:
     """Run the engine's command; return its exit code, with 1 for a failure told as 2: it could not tell."""
     chosen = options(argv, pass_through=True)
+    if chosen.word == "config":  # a secret is set before the file that names it is valid
+        with in_words(chosen):
+            return 2 if open_stack(chosen).pass_through("config", *chosen.rest) else 0
     with make_ready(chosen) as run:
-        code = run.engine.pass_through(*WORDS[chosen.word], *chosen.rest)
-        return 2 if code else 0
+        return 2 if run.engine.pass_through(*WORDS[chosen.word], *chosen.rest) else 0

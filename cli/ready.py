@@ -48,21 +48,27 @@ class Run:
 @contextmanager
 def make_ready(chosen: Options) -> Iterator[Run]:
     """Yield a run on a stack that exists and is free; a refusal is told in words and exits with 2."""
-    console = Console(stderr=chosen.json)
-    project = Path.cwd()
-    try:
+    with in_words(chosen) as console:
+        project = Path.cwd()
         experiment = read_file(project / "stacks" / f"Pulumi.{chosen.experiment}.yaml")
         run = Run(
             experiment=experiment,
-            engine=Engine(project=project, experiment=chosen.experiment),
+            engine=open_stack(chosen),
             console=console,
             json=chosen.json,
             state=project / os.environ.get("BURNIN_STATE", ".state"),
         )
-        install.ensure(project)
         for line in _free(run.engine):
             run.say(line)
         yield run
+
+
+@contextmanager
+def in_words(chosen: Options) -> Iterator[Console]:
+    """Turn a refusal into words and exit code 2; with --debug it stays a traceback."""
+    console = Console(stderr=chosen.json)
+    try:
+        yield console
     except (ConfigErrors, EngineError, Trouble) as error:
         if chosen.debug:
             raise
@@ -70,13 +76,17 @@ def make_ready(chosen: Options) -> Iterator[Run]:
         sys.exit(2)
 
 
+def open_stack(chosen: Options) -> Engine:
+    """Return the engine on a stack that exists, made where it does not."""
+    project = Path.cwd()
+    install.ensure(project)
+    engine = Engine(project=project, experiment=chosen.experiment)
+    if deployment(engine) is None and (made := engine.ask("stack", "init")).code != 0:
+        raise EngineError(explain(made))
+    return engine
+
+
 def _free(engine: Engine) -> list[str]:
     backend = pulumi_environment(engine.project)["PULUMI_BACKEND_URL"]
     told = free_dead_locks(engine, backend)
-    state = deployment(engine)
-    if state is None:
-        made = engine.ask("stack", "init")
-        if made.code != 0:
-            raise EngineError(explain(made))
-        return told
-    return told + clear_pending(engine, state)
+    return told + clear_pending(engine, deployment(engine) or {})

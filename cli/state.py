@@ -32,7 +32,7 @@ class Lock:
     @property
     def dead(self) -> bool:
         """Whether its process is gone, as far as this very machine can tell."""
-        return self.host == socket.gethostname() and not Path(f"/proc/{self.pid}").exists()
+        return self.host == socket.gethostname() and not _runs(self.pid)
 
     @property
     def ours(self) -> bool:
@@ -110,6 +110,14 @@ def _locks(backend: str, experiment: str) -> Iterator[Lock]:
             )
         except (OSError, ValueError, KeyError):
             continue  # being written or removed at this moment: the engine itself decides
+
+
+def _runs(pid: int) -> bool:
+    """A zombie is dead: in a container nobody may ever collect it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def _orphan(pid: int) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from components.config.errors import ConfigErrors, Fault, Place, gather
+from components.config.errors import ConfigErrors, Fault, gather
 from components.config.rules import RULES
 from components.config.scalars import NAME, PATTERNS
 from components.config.sections import Experiment
@@ -32,9 +32,7 @@ def read_file(path: Path) -> Experiment:
 def parse_json(value: str | None, path: Path, name: str) -> Experiment:
     """Parse what the engine hands over; raise ConfigErrors with the lines of the stack file at `path`."""
     try:
-        decoded = (
-            None if value is None else json.loads(value, parse_float=Decimal, parse_int=_whole, parse_constant=str)
-        )
+        decoded = None if value is None else json.loads(value, parse_float=Decimal, parse_int=_whole)
     except (ValueError, RecursionError):
         decoded = value
     return parse(decoded, Source(path), name)
@@ -61,7 +59,7 @@ def _experiment(value: object, source: Source | None, name: str, faults: list[Fa
         experiment = mended(value, [*found, *own])
         found += without_echoes(own)
     if experiment:
-        found += _broken(experiment, source, [fault.place for fault in found])
+        found += _broken(experiment, source)
     if found or experiment is None:
         raise _errors(found, source)
     return experiment
@@ -74,11 +72,10 @@ def _name_faults(value: dict[str, Any], name: str) -> Iterator[Fault]:
         yield Fault(("name",), "unknown key", None, "an experiment is named by its file, stacks/Pulumi.NAME.yaml")
 
 
-def _broken(experiment: Experiment, source: Source | None, faulty: list[Place]) -> Iterator[Fault]:
-    """Yield what breaks a rule between fields, except where a field is faulty by itself."""
-    for fault in (fault for rule in RULES for fault in rule(experiment)):
-        if not any(fault.place[: len(place)] == place for place in faulty):
-            yield fault
+def _broken(experiment: Experiment, source: Source | None) -> Iterator[Fault]:
+    """Yield what breaks a rule between fields."""
+    for rule in RULES:
+        yield from rule(experiment)
     yield from _secrets_missing(experiment, source)
 
 
@@ -88,7 +85,7 @@ def _secrets_missing(experiment: Experiment, source: Source | None) -> Iterator[
         if channel.url_secret is None or source is None or not source.path.is_file():
             continue
         kept, place = source.secret(channel.url_secret), ("budget", "channels", index, "url_secret")
-        step = f"`pulumi config set --secret burnin:{channel.url_secret}` asks for the value"
+        step = f"`./burnin config set --secret burnin:{channel.url_secret} URL` keeps it, encrypted"
         if kept is None:
             yield Fault(place, "no such secret in this file", channel.url_secret, step)
         if kept == "open":

@@ -34,6 +34,7 @@ SPECS = {
 }
 GOOD = ("passed", "rehearsed")
 _LOOK_S = 0.1
+_LAST_WORD_S = 5.0
 _MOST = 60 * 1024
 """Bytes of the answer: the engine's plugin hangs for ever on a line over 64 KiB."""
 
@@ -71,6 +72,8 @@ def _supervised(spec: dict[str, Any], root: Path, record: dict[str, Any]) -> tup
     why = _wait(child, spec, root, asked)
     processes.end(processes.RUN, label, record["grace_s"])
     code, stdout = child.finish()
+    if code < 0 and not why:
+        why = _ended_from_outside(root, spec["instance"])
     guard.dismiss()
     return _answer(stdout), code, why
 
@@ -89,6 +92,14 @@ def _wait(child: Child, spec: dict[str, Any], root: Path, asked: threading.Event
             if reason := _instance_over(root, spec["instance"]):
                 return reason
     return _instance_over(root, spec["instance"])
+
+
+def _ended_from_outside(root: Path, identity: str) -> str:
+    """A release ends the processes first and writes down why when the last one is gone: wait for its word."""
+    until = time.monotonic() + _LAST_WORD_S
+    while not (reason := _instance_over(root, identity)) and time.monotonic() < until:
+        time.sleep(_LOOK_S)
+    return reason
 
 
 def _instance_over(root: Path, identity: str) -> str:

@@ -71,6 +71,13 @@ def test_the_file_is_refused_or_gives_what_the_engine_gives(
     assert ours is None or ours == engines
 
 
+def test_digits_beyond_a_float_go_the_way_of_the_engine(tmp_path: Path) -> None:
+    path = tmp_path / "Pulumi.x.yaml"
+    text = yaml.safe_dump({"config": {"burnin:experiment": changed(SMALL, "prices", "node_hour", to="@")}})
+    path.write_text(text.replace("'@'", "0.10000000000000000001"))
+    assert str(read_file(path).prices.node_hour) == "0.1"  # recorded: the engine hands over 0.1
+
+
 def _outcome(read: Any) -> Experiment | None:
     try:
         found: Experiment = read()
@@ -99,6 +106,19 @@ def test_no_number_that_is_not_one(number: Any, place: str) -> None:
     assert error.path == place
     assert error.rule.startswith("expected a")
     assert str(refused.value)
+
+
+def test_a_number_of_thousands_of_digits_is_told_by_its_place() -> None:
+    value = json.dumps(changed(SMALL, "budget", "tick_s", to="@")).replace('"@"', "1" * 5000)
+    with pytest.raises(ConfigErrors) as refused:
+        parse_json(value, Path("absent/Pulumi.x.yaml"), "x")
+    assert [error.path for error in refused.value.errors] == ["budget.tick_s"]
+
+
+def test_json_is_exact() -> None:
+    value = json.dumps(changed(SMALL, "prices", "node_hour", to="@")).replace('"@"', "0.10000000000000000001")
+    with pytest.raises(ConfigErrors, match="six after it"):  # not the engine's way to write 0.1: not rounded in silence
+        parse_json(value, Path("absent/Pulumi.x.yaml"), "x")
 
 
 def test_defaults_are_those_of_the_reference() -> None:

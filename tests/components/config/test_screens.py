@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from components.config import ConfigErrors, parse_json, read_file
+from components.config import ConfigErrors, parse, parse_json, read_file
+from tests.components.config.examples import SMALL, changed
 
 BAD = sorted((Path(__file__).parent / "bad").glob("*.yaml"))
 
@@ -78,6 +79,20 @@ def test_what_is_echoed_harms_no_terminal(key: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigErrors, match="a key near it stands there") as refused:
         read_file(path)
     assert str(refused.value).replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("value", ["x" * 600, ["x" * 50] * 50, list(range(100)), {"x": 1}])
+def test_a_long_value_is_cut_to_the_screen(value: object) -> None:
+    with pytest.raises(ConfigErrors) as refused:
+        parse(changed(SMALL, "image", "reference", to=value), None, "x")
+    assert max(map(len, str(refused.value).splitlines())) <= 80
+
+
+def test_twenty_problems_are_enough_for_a_screen() -> None:
+    with pytest.raises(ConfigErrors) as refused:
+        parse({**SMALL, **{f"unknown_{i}": i for i in range(25)}}, None, "x")
+    assert len(refused.value.errors) == 25
+    assert str(refused.value).splitlines()[-1] == "  and 5 more"
 
 
 def test_an_alias_bomb_is_refused_at_once(tmp_path: Path) -> None:

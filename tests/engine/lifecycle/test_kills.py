@@ -63,7 +63,7 @@ def _at_gate(project: Project) -> bool:
 
 
 def _measuring(project: Project) -> bool:
-    return bool(_running(project, "gpuverify rank"))
+    return bool(_running(project, "gpuverify.pyz rank"))
 
 
 def _instance_up(project: Project) -> bool:
@@ -96,7 +96,7 @@ def test_up_goes_on_after_kill_9(project: Project, moment: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["language_host.py", "command_plugin.py", "pulumi-language-python-exec", "gpuverify rank"]
+    "part", ["language_host.py", "command_plugin.py", "pulumi-language-python-exec", "gpuverify.pyz rank"]
 )
 def test_a_killed_part_is_told_and_up_goes_on(project: Project, part: str) -> None:
     running = project.start("up")
