@@ -13,8 +13,8 @@ from engine import install, pins, python_env
 
 _BUILDS = {
     python_env.LOCKED: "the locked build",
-    python_env.CPU: "the build for CPUs, the locked version with a hash of its own",
-    python_env.DRIVERS: "the build for this machine's driver, the locked version with a hash of its own",
+    python_env.CPU: "the build for CPUs: version locked, not hash",
+    python_env.DRIVERS: "this driver's build: version locked, not hash",
 }
 
 
@@ -72,5 +72,5 @@ def _shown(parts: list[Part]) -> str:
     for part in parts:
         lines.append(f"{part.part:<15} {part.version:<17} {part.whose}")
         if part.why:
-            lines.append(f"{'':<33} stands in for the vendor's, which cannot be had here:\n{'':<33} {part.why}")
+            lines.append(f"{'':<15} stands in for the vendor's, which cannot be had here:\n{'':<15} {part.why}")
     return "\n".join(lines)

@@ -60,8 +60,7 @@ def settings() -> Settings:
 def fetch_wheel(project: str, hashes: set[str], target: Path) -> Path:
     """Fetch the file of `project` that fits this machine and has one of `hashes` (SHA-256, hexadecimal)."""
     found = settings()
-    if found.url is None:
-        raise Trouble("neither pip's settings nor uv's name a package index")
+    assert found.url is not None, "asked only where settings name an index"
     page = f"{found.url.rstrip('/')}/{project}/"
     offered = _links(*_get(page, found.certificates), page)
     for url, digest in offered.items():

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import TracebackType
 
 _MOVING_EVERY_S, _PLAIN_EVERY_S = 0.2, 20.0
-_TRUSTED_AFTER_S = 20.0
-"""From here on the speed so far says more about the time left than what it took elsewhere."""
+_TRUSTED_FROM = 0.25
+"""From this share of its parts on, the speed so far says more about the time left than what it took elsewhere."""
 _LAST_LINES = 10
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
@@ -66,7 +66,7 @@ class Work:
         return f"{text}, about {duration(left_s)} left" if left_s > 1 else text
 
     def _left_s(self, elapsed_s: float) -> float:
-        if self._total and self._parts and elapsed_s > _TRUSTED_AFTER_S:
+        if self._total and self._parts > _TRUSTED_FROM * self._total:
             return elapsed_s * (self._total - self._parts) / self._parts
         return self._about_s - elapsed_s
 
@@ -112,4 +112,7 @@ def _end_with_parent() -> None:
 
 def duration(seconds: float) -> str:
     """Return a duration as a person says it."""
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if rest and minutes < 10 else f"{minutes} min"

@@ -81,6 +81,8 @@ def _pip(pip: list[str], target: Path) -> None:
 
 
 def _from_the_index(target: Path) -> None:
+    if index.settings().url is None:
+        raise Trouble("neither pip's settings nor uv's name a package index")
     hashes = set(re.findall(r"sha256:([0-9a-f]{64})", _PINNED.read_text()))
     with Work("Fetching uv from the package index that your settings name", _ABOUT_S):
         wheel = index.fetch_wheel("uv", hashes, target)

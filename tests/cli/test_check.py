@@ -1,0 +1,77 @@
+"""`./burnin check` and `./burnin test`: all tools run, one line each, and any one that fails fails the whole."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli import __main__ as cli
+from cli import check, tests
+from engine import install, python_env
+from engine.progress import Trouble
+
+GOOD = check.Tool(name="good", argv=("true",))
+BAD = check.Tool(name="bad", argv=("sh", "-c", "echo its words; exit 3"))
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Environments and engine are there."""
+    monkeypatch.setattr(python_env, "ensure", lambda *_: None)
+    monkeypatch.setattr(install, "ensure", lambda _: None)
+
+
+@pytest.mark.parametrize(("tools", "code"), [((GOOD, GOOD), 0), ((BAD, GOOD), 1), ((GOOD, BAD), 1)])
+def test_every_tool_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tools: tuple[check.Tool, ...], code: int
+) -> None:
+    monkeypatch.setattr(check, "TOOLS", tools)
+    assert check.main(["check"]) == code
+    lines = capsys.readouterr().out.splitlines()
+    words = [tuple(line.split()[:2]) for line in lines if line.startswith(("good", "bad"))]
+    assert words == [(tool.name, "ok" if tool is GOOD else "failed") for tool in tools]
+    assert ("its words" in lines) is (BAD in tools)
+
+
+@pytest.mark.parametrize(("checked", "suite", "code"), [(0, 0, 0), (1, 0, 1), (0, 1, 1), (0, 5, 1)])
+def test_test_is_check_and_the_suite(monkeypatch: pytest.MonkeyPatch, checked: int, suite: int, code: int) -> None:
+    asked: list[list[str]] = []
+
+    def run(argv: list[str], *, check: bool) -> subprocess.CompletedProcess[str]:
+        asked.append(argv)
+        return subprocess.CompletedProcess(argv, suite)
+
+    monkeypatch.setattr(check, "main", lambda _: checked)
+    monkeypatch.setattr(tests.subprocess, "run", run)
+    monkeypatch.setattr(tests, "_SSHD", sys.executable)
+    assert tests.main(["test", "-k", "disk or meter"]) == code
+    assert asked[0][:3] == [sys.executable, "-m", "pytest"]
+    assert asked[0][-2:] == ["-k", "disk or meter"]
+
+
+def test_without_an_sshd_it_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tests, "_SSHD", str(tmp_path / "sshd"))
+    monkeypatch.setattr(tests.os, "geteuid", lambda: 1000)
+    tests._have_sshd()
+    assert "The remote tests are skipped" in capsys.readouterr().out
+
+
+def test_trouble_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def cannot(*_: object) -> None:
+        raise Trouble("no room on this disk: free some and run this again")
+
+    monkeypatch.setattr(python_env, "ensure", cannot)
+    assert cli.main(["check"]) == 2
+    assert capsys.readouterr().err == "burnin check: no room on this disk: free some and run this again\n"
+
+
+def test_help_of_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["help", "about"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: ./burnin about")
