@@ -87,7 +87,9 @@ class Local:
             ),
             "revision": next_revision(self.root / "meter"),
         }
-        spec = pulumi.Output.from_input(plan).apply(lambda given: {**given, **own})
+        spec = pulumi.Output.from_input(plan).apply(
+            lambda given: {**given, **own, "channels": [self._placed(channel) for channel in given["channels"]]}
+        )
         return self._make(name, Step(program="burnmeter", word="arm", end="disarm", spec=spec), opts)
 
     def image(self, name: str, reference: str, opts: pulumi.ResourceOptions) -> Made:
@@ -153,6 +155,10 @@ class Local:
             opts=opts,
         )
         return Made(resource=command, facts=command.stdout.apply(json.loads))
+
+    def _placed(self, channel: Mapping[str, str]) -> dict[str, str]:
+        """A file is named from the project; the meter runs elsewhere."""
+        return {key: str(self.project / value) if key == "path" else value for key, value in channel.items()}
 
     def _program(self, name: str) -> str:
         return str(self.project / pack(self.project, self.state, name).path)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.components.conftest import Graph, experiment
+from tests.components.conftest import SOURCE, Graph, experiment
 
 Make = Callable[..., Graph]
 
@@ -88,6 +88,14 @@ def test_a_webhooks_url_is_sealed(graph_of: Make) -> None:
     assert "hidden" not in json.dumps(graph.outputs, default=str)
     others = [name for name in graph.requests if name != "budget-meter"]
     assert all("hidden" not in str(graph.requests[name].object) for name in others)
+
+
+def test_a_logs_path_is_the_projects(graph_of: Make) -> None:
+    """The meter runs in another folder."""
+    channels = [{"kind": "log", "path": "alarms.log"}, {"kind": "log", "path": "/var/log/alarms"}]
+    graph = graph_of(experiment(budget={"limit": 10, "channels": channels}))
+    found = json.loads(graph.inputs("budget-meter")["stdin"])["channels"]
+    assert [channel["path"] for channel in found] == [str(SOURCE / "alarms.log"), "/var/log/alarms"]
 
 
 def test_outputs(graph_of: Make) -> None:
