@@ -41,10 +41,12 @@ def test_the_users_own_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name
 
 
 def test_a_stand_ins_home_keeps_the_users_login(tmp_path: Path, bare_user: Path) -> None:
-    (tmp_path / ".engine" / "home").mkdir(parents=True)
-    assert "PULUMI_CREDENTIALS_PATH" not in pulumi_environment(tmp_path)
     (bare_user / ".pulumi").mkdir()
     (bare_user / ".pulumi" / "credentials.json").write_text("{}")
+    found = pulumi_environment(tmp_path)
+    assert found["PULUMI_HOME"] == str(bare_user / ".pulumi")
+    assert "PULUMI_CREDENTIALS_PATH" not in found
+    (tmp_path / ".engine" / "home").mkdir(parents=True)
     found = pulumi_environment(tmp_path)
     assert found["PULUMI_HOME"] == str(tmp_path / ".engine" / "home")
     assert found["PULUMI_CREDENTIALS_PATH"] == str(bare_user / ".pulumi")
@@ -65,6 +67,7 @@ def test_the_cache_makes_a_thing_once(tmp_path: Path, monkeypatch: pytest.Monkey
         caller.join()
     assert len(made) == 1
     assert (cache.folder() / "thing" / "x").read_text() == "x"
+    assert not made[0].exists(), "put in its place by a rename: there is no moment at which half of it is there"
 
 
 def test_what_failed_to_be_made_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
