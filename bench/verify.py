@@ -62,7 +62,6 @@ def _rehearse(python: str, folder: str, half: str) -> dict[str, Any]:
         level="quick",
         gpu_model=None,
         gpu_count=0,
-        gpu_memory_gib=None,
         log_dir=f"{folder}/{half}",
         accept_no_expectation=False,
     )

@@ -47,7 +47,6 @@ class Progress:
     """File of earlier durations in seconds by resource and operation, from which the estimates come."""
     failures: dict[str, str] = field(default_factory=dict)
     """What each failed resource said, by name; the empty name is the program itself."""
-    changes: int = 0
     _open: dict[tuple[str, str], Step] = field(default_factory=dict)
     _live: Live | None = None
 
@@ -74,7 +73,6 @@ class Progress:
         meta = body["metadata"]
         if meta["op"] not in _WORDS or meta["type"] != _COMMAND:
             return
-        self.changes += 1
         step = Step(name=_name(meta["urn"]), op=meta["op"], began=time.monotonic())
         self._open[meta["urn"], meta["op"]] = step
         if not self._live and self._estimate(step) > 1:

@@ -22,7 +22,10 @@ def main(argv: list[str]) -> int:
     """Run `up`; return 0 (usable), 1 (measured and wrong, or refused) or 2 (could not tell, wrong use)."""
     with make_ready(options(argv)) as run:
         python_env.ensure("verify", run.engine.project)
-        run.say(f"Experiment {run.experiment.name}, platform {run.experiment.platform.kind}")
+        owner = f" of {run.experiment.owner}" if run.experiment.owner else ""
+        run.say(f"Experiment {run.experiment.name}{owner}, platform {run.experiment.platform.kind}")
+        for line in run.experiment.advice():
+            run.say(f"  {line}")
         with Progress(console=run.console, timings=run.timings) as progress:
             ended = run.engine.stream(["up", "--yes", "--skip-preview", "--json"], progress.on_event)
         if ended.code == 0:

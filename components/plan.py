@@ -29,7 +29,6 @@ class PlanRequest:
     gpu_model: str | None
     """Model of the catalogue, or the driver's own name for one that is not in it; None: rehearsal."""
     gpu_count: int
-    gpu_memory_gib: int | None
     log_dir: str
     accept_no_expectation: bool
 

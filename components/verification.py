@@ -91,7 +91,6 @@ def _plan(args: VerificationArgs, half: str) -> dict[str, Any]:
             level=verification.level,
             gpu_model=args.machine.model,
             gpu_count=args.machine.count,
-            gpu_memory_gib=args.machine.memory_gib,
             log_dir=args.platform.logs(half),
             accept_no_expectation=verification.accept_no_expectation,
         )

@@ -23,8 +23,8 @@ def record(project: Path) -> str:
 
 
 def shape(text: str) -> list[str]:
-    """Return the lines of a transcript with numbers masked and columns let go."""
-    return [" ".join(re.sub(r"\d[\d.,e+-]*", "N", line).split()) for line in text.splitlines()]
+    """Return the lines of a transcript with numbers masked, columns let go, and a path's quotes."""
+    return [" ".join(re.sub(r"\d[\d.,e+-]*", "N", line.replace("'", "")).split()) for line in text.splitlines()]
 
 
 def shown(readme: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -140,10 +141,10 @@ class Local:
 
     def connect(self) -> str:
         """The instance is this machine."""
-        return f"cd {self.root / 'disks'}"
+        return f"cd {shlex.quote(str(self.root / 'disks'))}"
 
     def _make(self, name: str, step: Step, opts: pulumi.ResourceOptions) -> Made:
-        run = f"exec {self._python()} {self._program(step.program)}"
+        run = f"exec {shlex.quote(self._python())} {shlex.quote(self._program(step.program))}"
         command = local.Command(
             name,
             create=f"{run} {step.word}",

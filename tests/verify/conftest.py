@@ -42,7 +42,6 @@ def request(half: str, folder: Path, **changes: Any) -> PlanRequest:
         "level": "quick",
         "gpu_model": None,
         "gpu_count": 0,
-        "gpu_memory_gib": None,
         "log_dir": str(folder),
         "accept_no_expectation": False,
     }

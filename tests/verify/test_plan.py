@@ -32,7 +32,7 @@ HALVES = ("cuda", "nccl")
 @pytest.mark.parametrize("half", HALVES)
 def test_whatever_the_catalogue_makes_is_read(half: str, model: str | None, level: str, tmp_path: Path) -> None:
     for count in (1, 8):
-        plan = make_plan(requested(half, tmp_path, gpu_model=model, gpu_count=count, gpu_memory_gib=80, level=level))
+        plan = make_plan(requested(half, tmp_path, gpu_model=model, gpu_count=count, level=level))
         assert read(json.dumps(plan)) == json.loads(json.dumps(plan))
         assert all(row["deadline_s"] <= plan["deadline_s"] for row in plan["checks"])
 
@@ -54,7 +54,7 @@ def test_a_measured_size_is_added_and_judged(tmp_path: Path) -> None:
 
 def test_no_other_gpu_or_count_is_taken_for_this_one(tmp_path: Path) -> None:
     def floors(half: str, name: str, model: str, count: int) -> Any:
-        plan = make_plan(requested(half, tmp_path, gpu_model=model, gpu_count=count, gpu_memory_gib=80))
+        plan = make_plan(requested(half, tmp_path, gpu_model=model, gpu_count=count))
         return next(row["floors"] for row in plan["checks"] if row["name"] == name)
 
     assert floors("nccl", "all_reduce", "H100-SXM-80GB", 8)

@@ -15,7 +15,7 @@ from tests.engine.lifecycle.driver import Project, processes_of
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    made = Project(tmp_path / "p")
+    made = Project(tmp_path / "a project")  # a path may hold a space
     try:
         yield made
     finally:
