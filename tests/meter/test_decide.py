@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnmeter import clock
-from burnmeter.decide import Notify, Release, decide, next_rung, seconds_left
+from burnmeter.decide import Notify, Release, decide, next_rung, pause_s, seconds_left
 from burnmeter.plan import Plan
 from burnmeter.state import STORAGE, State, fold
 
@@ -83,6 +83,20 @@ def test_the_rest_at_the_present_rate() -> None:
     assert seconds_left(spent("89"), plan(), alive=True) == Decimal(3600)
     assert seconds_left(spent("99"), plan(), alive=False) == Decimal(3600)
     assert seconds_left(spent("200"), plan(), alive=True) == 0
+
+
+@pytest.mark.parametrize(
+    ("amount", "at_limit", "seconds"),
+    [
+        ("50", "release", 15),
+        ("99.99", "release", pytest.approx(3.27, abs=0.01)),
+        ("100", "release", 15),
+        ("99.99", "notify", 15),
+    ],
+)
+def test_the_meter_looks_when_the_limit_comes(amount: str, at_limit: str, seconds: float) -> None:
+    """Not a tick later: the instance's own deadline is one tick behind the limit, and people are told by the meter."""
+    assert pause_s(spent(amount), plan(at_limit=at_limit), alive=True) == seconds
 
 
 STEPS = st.lists(

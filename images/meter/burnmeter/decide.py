@@ -53,6 +53,12 @@ def seconds_left(state: State, plan: Plan, *, alive: bool) -> Decimal | None:
     return max(Decimal(0), plan.limit - state.spent) / rate * HOUR if rate else None
 
 
+def pause_s(state: State, plan: Plan, *, alive: bool) -> float:
+    """Return for how many seconds nothing can happen: a tick, or less where the limit comes before it."""
+    left = seconds_left(state, plan, alive=alive)
+    return plan.tick_s if not left or not plan.stops else min(plan.tick_s, float(left))
+
+
 def next_rung(state: State, plan: Plan) -> str | None:
     """Return the rung that comes next, None above the last."""
     ladder = [_rung(percent) for percent in plan.alarm_percent] + ([RELEASE] if plan.stops else [])

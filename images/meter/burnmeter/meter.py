@@ -16,7 +16,7 @@ from typing import Any
 from burnmeter import clock, instance, status
 from burnmeter import plan as plans
 from burnmeter.channels import Notice
-from burnmeter.decide import Notify, Release, decide
+from burnmeter.decide import Notify, Release, decide, pause_s
 from burnmeter.delivery import Deliveries
 from burnmeter.ledger import LedgerError, Writer
 from burnmeter.plan import Plan
@@ -40,6 +40,7 @@ class Meter:
         """Why the ledger does not take records; empty when it does."""
         self.plan = plans.load(folder)
         self._deliveries = Deliveries(self.plan.channels)
+        self._pause_s = self.plan.tick_s
         self._arm()
 
     def run(self, over: threading.Event, reload: threading.Event) -> None:
@@ -68,10 +69,11 @@ class Meter:
         self._note_arrivals()
         self._hand_over()
         status.write(self._folder, self.state, self.plan, alive=seen.alive, trouble=self._troubles())
+        self._pause_s = pause_s(self.state, self.plan, alive=seen.alive)
 
     def _wait(self, *events: threading.Event) -> None:
         """Until the next tick or a signal; what a channel took meanwhile is written down at once, so that it is told once."""
-        until = time.monotonic() + self.plan.tick_s
+        until = time.monotonic() + self._pause_s
         while time.monotonic() < until and not any(event.is_set() for event in events):
             self._note_arrivals()
             time.sleep(_LOOK_S)

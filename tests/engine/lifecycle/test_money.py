@@ -20,7 +20,7 @@ from tests.engine.lifecycle.driver import Project, eventually, experiment, proce
 pytestmark = pytest.mark.engine
 
 SECRET = "s3cr3t-path-of-the-webhook"
-HOUR_S, PRICE, TICK_S, GRACE_S = 5, 1, 1, 2
+HOUR_S, PRICE, TICK_S, GRACE_S = 5, 1, 5, 2
 """The copy's meter has hours of five seconds."""
 REST = 10
 """What is left to spend when the test begins: fifty seconds."""
