@@ -7,6 +7,7 @@ import io
 import os
 import zipfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -37,6 +38,7 @@ def pack(project: Path, state: Path, name: str) -> Program:
     return Program(path=os.path.relpath(target, project), sha256=hashlib.sha256(content).hexdigest())
 
 
+@cache
 def archive(folder: Path) -> bytes:
     """Return a zip of the package in `folder` with an entry point: sorted, undated, stored, so equal on every machine."""
     buffer = io.BytesIO()

@@ -14,6 +14,7 @@ def pulumi_environment(project: Path) -> dict[str, str]:
     state = project / os.environ.get("BURNIN_STATE", ".state")
     defaults = {
         "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "PYDANTIC_DISABLE_PLUGINS": "__all__",  # none is used, and looking for them reads what every package says of itself
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
     }
     if "PULUMI_BACKEND_URL" not in os.environ:

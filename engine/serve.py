@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -35,6 +36,8 @@ def serve(register: Callable[[Any], None], engine: EngineAddress, at_end: Callab
         signal.signal(number, lambda *_: over.set())
     parent = os.getppid()
     print(port, flush=True)
+    gc.freeze()
+    gc.enable()
     _wait(over, parent, engine)
     at_end()
     with contextlib.suppress(OSError):  # whoever read our output may be gone as well

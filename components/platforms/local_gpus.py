@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from components.config import ConfigError, ConfigErrors, Instances
 from components.platforms.base import Machine
 from components.platforms.gpu_match import match
 
+_LIBRARY = "libnvidia-ml.so.1"
+"""What pynvml loads. Looking for it first spares machines without GPUs a module of half a megabyte."""
 _PCI = Path("/sys/bus/pci/devices")
 _NVIDIA = "0x10de"
 _DISPLAY_CLASS = "0x03"
@@ -56,9 +59,11 @@ def look() -> Sight:
     """Ask NVML and the PCI bus; never raises."""
     on_the_bus = sum(1 for device in _display_devices() if _text(device / "vendor") == _NVIDIA)
     try:
-        import pynvml
-    except ImportError:
-        return Sight(on_the_bus=on_the_bus, reason="nvidia-ml-py is not installed")
+        ctypes.CDLL(_LIBRARY)
+    except OSError:
+        return Sight(on_the_bus=on_the_bus, reason=f"no {_LIBRARY} here, which comes with NVIDIA's driver")
+    import pynvml
+
     try:
         with _nvml(pynvml):
             handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]

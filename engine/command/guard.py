@@ -6,7 +6,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import resources
+from pathlib import Path
 
 
 class Guard:
@@ -38,7 +38,7 @@ class Guard:
 
 
 def _start() -> subprocess.Popen[bytes]:
-    script = resources.files("engine.command").joinpath("guard.sh").read_text()
+    script = Path(__file__).with_name("guard.sh").read_text()
     return subprocess.Popen(
         ["/bin/sh", "-c", script],
         stdin=subprocess.PIPE,

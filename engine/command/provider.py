@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
+import os
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -83,7 +83,7 @@ class CommandProvider(_Servicer):  # type: ignore[misc]
         with _told(context):
             outputs = self._copy(request, inputs) if kind == COPY else self._step(request, inputs, ["create"], None)
         name = "" if kind == COPY else request.urn.rpartition("::")[2]
-        return provider.CreateResponse(id=f"{name}{secrets.token_hex(4)}", properties=struct({**inputs, **outputs}))
+        return provider.CreateResponse(id=f"{name}{os.urandom(4).hex()}", properties=struct({**inputs, **outputs}))
 
     def Update(self, request: Any, context: Any) -> Any:
         inputs, old, kind = plain(request.news), plain(request.olds), _type(request.urn)

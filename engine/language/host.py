@@ -12,7 +12,6 @@ from typing import Any
 import grpc
 
 from engine.language import environment
-from engine.language.farewell import Relay
 from engine.language.program import TOLD_ALREADY, Program, Start, find_shim
 from engine.protos import load
 from engine.serve import channel
@@ -30,7 +29,7 @@ class PythonHost(_Servicer):  # type: ignore[misc]
 
     def __init__(self, engine_address: str) -> None:
         self.engine_address = engine_address
-        self._programs: dict[Program, Relay] = {}
+        self._programs: set[Program] = set()
         self._lock = threading.Lock()
 
     def Handshake(self, request: Any, context: Any) -> Any:
@@ -72,34 +71,31 @@ class PythonHost(_Servicer):  # type: ignore[misc]
         missing = used.missing() or ("" if shim.exists() else f"no {shim}\n`./burnin up` puts it there")
         if missing:
             return self._told(missing)
-        relay = Relay(self.engine_address)
-        program = Program(request, Start(used.python, shim, relay.address))
+        program = Program(request, Start(used.python, shim, self.engine_address))
         with self._lock:
-            self._programs[program] = relay
+            self._programs.add(program)
         context.add_callback(program.interrupt)
         try:
             return _ended(program.wait())
         finally:
             with self._lock:
-                del self._programs[program]
-            relay.close()
+                self._programs.discard(program)
 
     def Cancel(self, request: Any, context: Any) -> Any:
         from google.protobuf import empty_pb2
 
-        for program, relay in self._running():
-            relay.cancelled.set()
+        for program in self._running():
             program.interrupt()
         return empty_pb2.Empty()
 
     def end_programs(self) -> None:
         """End what still runs; the engine no longer waits for it."""
-        for program, _ in self._running():
+        for program in self._running():
             program.end()
 
-    def _running(self) -> list[tuple[Program, Relay]]:
+    def _running(self) -> list[Program]:
         with self._lock:
-            return list(self._programs.items())
+            return list(self._programs)
 
     def _told(self, reason: str) -> Any:
         """Show the reason as an error of the stack; `bail` means that the engine adds nothing to it."""
