@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def run(spec: dict[str, Any]) -> int:
 
 def _supervised(spec: dict[str, Any], root: Path, record: dict[str, Any]) -> tuple[dict[str, Any] | None, int, str]:
     """Run the child to its end, ours, or the deadline's; return its answer, exit code and why it was ended."""
-    label = uuid.uuid4().hex
+    label, parent = uuid.uuid4().hex, os.getppid()
     asked = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: asked.set())
@@ -69,7 +70,7 @@ def _supervised(spec: dict[str, Any], root: Path, record: dict[str, Any]) -> tup
     guard = Guard(label, record["grace_s"], log)
     labels = {processes.INSTANCE: record["id"], processes.RUN: label, instance.ROOT: spec["root"]}
     child = Child(spec, labels)
-    why = _wait(child, spec, root, asked)
+    why = _wait(child, spec, root, lambda: asked.wait(_LOOK_S) or os.getppid() != parent)
     processes.end(processes.RUN, label, record["grace_s"])
     code, stdout = child.finish()
     if code < 0 and not why:
@@ -78,12 +79,12 @@ def _supervised(spec: dict[str, Any], root: Path, record: dict[str, Any]) -> tup
     return _answer(stdout), code, why
 
 
-def _wait(child: Child, spec: dict[str, Any], root: Path, asked: threading.Event) -> str:
-    """Return why the child has to end; empty when it ended by itself."""
-    parent, until = os.getppid(), time.monotonic() + spec["deadline_s"]
+def _wait(child: Child, spec: dict[str, Any], root: Path, cancelled: Callable[[], bool]) -> str:
+    """Return why the child has to end; empty when it ended by itself. `cancelled` waits a little before it answers."""
+    until = time.monotonic() + spec["deadline_s"]
     looked = 0.0
     while child.runs():
-        if asked.wait(_LOOK_S) or os.getppid() != parent:
+        if cancelled():
             return "cancelled before it ended"
         if time.monotonic() > until:
             return f"no answer within {spec['deadline_s']} s"

@@ -106,7 +106,7 @@ remote.Command("long", connection=connection, create=f"{{loop}} & {{loop}} & tou
 def test_ctrl_c_ends_the_whole_group_over_there(here: Project, sshd: SshServer) -> None:
     (here.folder / "connection.json").write_text(json.dumps(sshd.in_python))
     cli = _running(here, REMOTE.format(here=here.folder))
-    assert len(loops(here.folder)) == 2
+    until(lambda: len(loops(here.folder)) == 2, "both loops, and no child of theirs that has not become `sleep` yet")
     cli.send_signal(signal.SIGINT)
     _end(cli)
     assert cli.returncode != 0
