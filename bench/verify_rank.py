@@ -1,4 +1,4 @@
-"""One rank of bench verify: rounds of our timed loop, with every check, and of a bare one, in turn."""
+"""One rank of bench verify: rounds of our timed loop with every check, of the same without, and of a bare one, in turn."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import json
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-_SIZE = 64 * 2**20
-_INNER = 8
-_WARM_UPS = 2
+SIZES = {"64_mib": 64 * 2**20, "8_kib": 8 * 2**10}
+WARM_UPS, ITERATIONS = 5, 20
+"""Those of a real run, see components/catalog/checks.py."""
 
 
 def main(folder: Path, rounds: int) -> None:
-    """Print, for each round, the median seconds of our operation and of a bare loop's, and our wall time per one."""
+    """Print, for each size, kind and round, the median seconds of one operation, and of one with all that belongs to it."""
     import torch
 
     from gpuverify.progress import Progress
@@ -24,44 +25,56 @@ def main(folder: Path, rounds: int) -> None:
     torch.set_num_threads(1)
     plan = {"device": "cpu", "backend": "gloo", "deadline_s": 300}
     context = Context(torch, plan, Progress(folder, int(sys.argv[3])))
-    buffer = torch.ones(_SIZE // 4)
-    found: dict[str, list[float]] = {"ours": [], "bare": [], "wall": []}
+    found: dict[str, list[float]] = {}
     for turn in range(rounds):
-        for name in ("ours", "bare") if turn % 2 else ("bare", "ours"):
-            context.group.barrier()
-            if name == "bare":
-                found["bare"].append(_bare(buffer))
-            else:
-                ours, wall = _ours(context)
-                found["ours"].append(ours)
-                found["wall"].append(wall)
+        for name, size in SIZES.items():
+            for kind in LOOPS if turn % 2 else LOOPS[::-1]:
+                context.group.barrier()
+                began = time.perf_counter()
+                seconds = kind(context, size)
+                wall = (time.perf_counter() - began) / (WARM_UPS + ITERATIONS)
+                found.setdefault(f"{kind.__name__}_{name}", []).append(statistics.median(seconds))
+                found.setdefault(f"{kind.__name__}_wall_{name}", []).append(wall)
     context.leave()
     print(json.dumps(found))
 
 
-def _bare(buffer: Any) -> float:
+def bare(context: Any, size: int) -> list[float]:
+    """Time the library's operation, and nothing else."""
     import torch.distributed as dist
 
-    for _ in range(_WARM_UPS):
-        dist.all_reduce(buffer)
-    times = []
-    for _ in range(_INNER):
-        began = time.perf_counter()
-        dist.all_reduce(buffer)
-        times.append(time.perf_counter() - began)
-    return statistics.median(times)
+    return _loop(dist.all_reduce, context.torch.zeros(size // 4))
 
 
-def _ours(context: Any) -> tuple[float, float]:
+def unchecked(context: Any, size: int) -> list[float]:
+    """Time it through our group, without data and checks."""
+    return _loop(context.group.all_reduce, context.torch.zeros(size // 4), context.group.barrier)
+
+
+def ours(context: Any, size: int) -> list[float]:
+    """Time it as a verification does."""
     from gpuverify import collective
     from gpuverify.checks.all_reduce import OPERATION
 
-    params = {"sizes": [_SIZE], "warmups": _WARM_UPS, "iterations": _INNER}
-    began = time.perf_counter()
+    params = {"sizes": [size], "warmups": WARM_UPS, "iterations": ITERATIONS}
     row = collective.measure(context, params, OPERATION)["rows"][0]
     if row["wrong"]:
         raise SystemExit("wrong data: the benchmark measures nothing")
-    return statistics.median(row["seconds"]), (time.perf_counter() - began) / (_WARM_UPS + _INNER)
+    seconds: list[float] = row["seconds"]
+    return seconds
+
+
+LOOPS = (bare, unchecked, ours)
+
+
+def _loop(operation: Callable[[Any], Any], buffer: Any, before: Callable[[], object] = lambda: None) -> list[float]:
+    times = []
+    for _ in range(WARM_UPS + ITERATIONS):
+        before()
+        began = time.perf_counter()
+        operation(buffer)
+        times.append(time.perf_counter() - began)
+    return times[WARM_UPS:]
 
 
 if __name__ == "__main__":

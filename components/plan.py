@@ -36,6 +36,7 @@ class PlanRequest:
 def make_plan(request: PlanRequest) -> dict[str, Any]:
     """Return the plan as JSON, see docs/schemas/plan.json."""
     rehearsal = request.gpu_model is None
+    ranks = min(max(request.gpu_count, FEWEST), MOST) if rehearsal else request.gpu_count
     return {
         "schema": "burnin.plan/1",
         "experiment": request.experiment,
@@ -44,12 +45,14 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
         "rehearsal": rehearsal,
         "device": "cpu" if rehearsal else "cuda",
         "backend": "gloo" if rehearsal else "nccl",
-        "ranks": min(max(request.gpu_count, FEWEST), MOST) if rehearsal else request.gpu_count,
+        "ranks": ranks,
         "gpu": None if rehearsal else _gpu(request),
         "accept_no_expectation": request.accept_no_expectation,
         "deadline_s": LEVEL_DEADLINE_S[request.level] // 2,
         "log_dir": request.log_dir,
-        "checks": [_row(check, request) for check in CHECKS if check.half == request.half],
+        "checks": [
+            _row(check, request) for check in CHECKS if check.half == request.half and ranks >= check.least_ranks
+        ],
     }
 
 

@@ -25,6 +25,8 @@ class Check:
     """Parameters on GPUs at level `quick`. Sizes in bytes."""
     rehearsal: Mapping[str, Any]
     """Parameters on CPU: the same code, smaller."""
+    least_ranks: int = 1
+    """With fewer devices there is nothing to measure, and the plan leaves the check out."""
     floor: str | None = None
     """Figure that is held against the GPU catalogue's measurement of the same name; None: right or wrong, never slow."""
     floor_needed: bool = True
@@ -48,14 +50,31 @@ CHECKS = (
           deadline_s=120, gpu={"least_share": 0.95, "most_bytes": 0}, rehearsal={"least_share": 0, "most_bytes": 16 * MIB}),
     Check(name="ranks", half="nccl", proves="every rank is there once and has a device of its own", requires=(),
           deadline_s=90, gpu={}, rehearsal={}),
+    Check(name="pairs", half="nccl", proves="every two devices exchange whole and in place, fast enough",
+          requires=("ranks",), deadline_s=120, gpu={"sizes": (256 * MIB,), "warmups": 5, "iterations": 10},
+          rehearsal={"sizes": (1 * MIB,), "warmups": 1, "iterations": 3}, floor="pair_gb_s", floor_needed=False,
+          least_ranks=2),
     Check(name="all_reduce", half="nccl", proves="sums over all devices are exact, and fast enough",
           requires=("ranks",), deadline_s=120, gpu=_SIZES, rehearsal=_SMALL, floor="busbw_gb_s"),
     Check(name="all_gather", half="nccl", proves="every device gets every block in its place, fast enough",
           requires=("ranks",), deadline_s=120, gpu=_SIZES, rehearsal=_SMALL, floor="busbw_gb_s", floor_needed=False),
     Check(name="reduce_scatter", half="nccl", proves="every device gets its share of the sum, fast enough",
           requires=("ranks",), deadline_s=120, gpu=_SIZES, rehearsal=_SMALL, floor="busbw_gb_s", floor_needed=False),
+    Check(name="all_to_all", half="nccl", proves="every device gets its own block from everybody, in its place",
+          requires=("ranks",), deadline_s=120, gpu=_SIZES, rehearsal=_SMALL, floor="busbw_gb_s", floor_needed=False),
+    Check(name="broadcast", half="nccl", proves="every device gets what one has, whichever it is",
+          requires=("ranks",), deadline_s=120, gpu=_SIZES, rehearsal=_SMALL, floor="busbw_gb_s", floor_needed=False),
+    Check(name="send_recv", half="nccl", proves="every device sends to the next one, whole and in its place",
+          requires=("ranks",), deadline_s=120, gpu=_SIZES, rehearsal=_SMALL, floor="busbw_gb_s", floor_needed=False,
+          least_ranks=2),
+    Check(name="half_sums", half="nccl", proves="sums of bf16 and fp16 are exact",
+          requires=("ranks",), deadline_s=60, gpu={"sizes": (64 * KIB, 2 * MIB, 256 * MIB), "warmups": 1, "iterations": 4},
+          rehearsal={"sizes": (8 * KIB, 256 * KIB), "warmups": 1, "iterations": 3}),
     Check(name="ddp_step", half="nccl", proves="a data-parallel step has the gradients of a single process",
           requires=("all_reduce",), deadline_s=120, gpu={"batch": 32, "width": 1024},
+          rehearsal={"batch": 8, "width": 64}),
+    Check(name="fsdp_step", half="nccl", proves="a fully sharded step has the gradients of a single process",
+          requires=("all_gather", "reduce_scatter"), deadline_s=120, gpu={"batch": 32, "width": 1024},
           rehearsal={"batch": 8, "width": 64}),
 )  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from typing import Any
 
 from gpuverify.verdicts import Asked
@@ -22,6 +24,21 @@ def _collective(present: list[float]) -> tuple[dict[int, Any], Asked]:
     params = {"sizes": SIZES, "warmups": 2, "iterations": 3}
     measured = {rank: {"rows": [dict(row) for row in rows], "present": list(present)} for rank in range(RANKS)}
     return measured, Asked(ranks=RANKS, params=params, floors=floors, gpu=GPU)
+
+
+def _pairs() -> tuple[dict[int, Any], Asked]:
+    measured, asked = _collective([])
+    row = measured[0]["rows"][1]
+    peers = {r: {str(p): copy.deepcopy(row) for p in range(RANKS) if p != r} for r in range(RANKS)}
+    floors = {"pair_gb_s": {"least": 0.01, **FLOOR}}
+    return {r: {"peers": peers[r]} for r in range(RANKS)}, replace(asked, floors=floors)
+
+
+def _half_sums() -> tuple[dict[int, Any], Asked]:
+    measured, asked = _collective([])
+    rows = measured[0]["rows"]
+    types = ("bfloat16", "float16")
+    return {r: {name: copy.deepcopy(rows) for name in types} for r in range(RANKS)}, replace(asked, floors={})
 
 
 def _inventory() -> tuple[dict[int, Any], Asked]:
@@ -77,6 +94,12 @@ def sample(check: str) -> tuple[dict[int, Any], Asked]:
         "all_reduce": lambda: _collective([21.0]),
         "all_gather": lambda: _collective([]),
         "reduce_scatter": lambda: _collective([21.0]),
+        "all_to_all": lambda: _collective([]),
+        "broadcast": lambda: _collective([]),
+        "send_recv": lambda: _collective([]),
         "ddp_step": _ddp_step,
+        "fsdp_step": _ddp_step,
+        "pairs": _pairs,
+        "half_sums": _half_sums,
     }
     return made[check]()

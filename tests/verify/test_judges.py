@@ -18,7 +18,7 @@ from gpuverify.verdicts import FAILED, NO_EXPECTATION, PASSED, REHEARSED, WORST_
 from tests.verify.samples import INFORMATION, RANKS, sample
 
 BAD = [None, math.nan, math.inf, -math.inf, -1, -1.5, "", "nan", [], {}, True]
-COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter")
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv")
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -65,7 +65,7 @@ def test_a_missing_value_never_passes(check: str, data: st.DataObject) -> None:
 
 
 @given(st.data())
-@pytest.mark.parametrize("check", [*COLLECTIVES, "matmul", "ranks", "ddp_step"])
+@pytest.mark.parametrize("check", [*COLLECTIVES, "matmul", "ranks", "ddp_step", "fsdp_step", "pairs", "half_sums"])
 def test_a_doubled_or_reordered_value_never_passes(check: str, data: st.DataObject) -> None:
     measured, asked = sample(check)
     lists = [path for path in _places(measured) if isinstance(_at(measured, path), list) and _at(measured, path)]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 from gpuverify import exact
 from gpuverify.bandwidth import bus_gb_s
@@ -25,9 +26,15 @@ from gpuverify.verdicts import (
 _WORD = 4
 _BLOCKS = 8
 """Blocks per rank whose sums are compared one by one."""
+_POISON = float("nan")
+RIGHT: Mapping[str, Any] = {"wrong": 0, "first": None}
 _AT_ONCE = 26
 """Ranks per attribution pass: powers of 4 up to 2^52 are exact in fp64."""
 _WRONG_DATA = "data arrives wrong: a bad link, switch port or card, or a fault of the library; do not train on it"
+
+
+Sources = Callable[[int, int, int], Sequence[int]]
+"""(rank, ranks, iteration) -> the ranks whose data stand side by side in that rank's result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,76 +42,107 @@ class Collective:
     """One operation; `size` is the whole buffer's."""
 
     name: str
-    run: Callable[[Any, Any, Any], None]
-    """(group, output, given) -> None."""
-    sums: bool
-    """The result is the sum over ranks; else the ranks' blocks side by side."""
-    sends_share: bool
-    """A rank gives one block; else a whole buffer."""
-    keeps_share: bool
-    """A rank gets one block; else a whole buffer."""
+    run: Callable[[Any, Any, Any, int], None]
+    """(group, output, given, iteration) -> None."""
+    gives: str
+    """`whole`: a rank gives a whole buffer; `share`: one of as many blocks as there are ranks."""
+    gets: str
+    """`whole`; `share`: a rank gets its own block; `shares`: its own block of everybody's buffer."""
+    sources: Sources | None = None
+    """None: the result is the sum over all ranks."""
+    in_place: bool = False
+
+    @property
+    def sums(self) -> bool:
+        """Whether the result is a sum."""
+        return self.sources is None
 
 
-class _Buffers:
+def everybody(_rank: int, ranks: int, _iteration: int) -> Sequence[int]:
+    """The sources of an operation that brings each rank something of each."""
+    return range(ranks)
+
+
+class Buffers:
     """One operation at one size: allocated once, filled anew for every iteration."""
 
-    def __init__(self, context: Any, operation: Collective, size: int) -> None:
-        torch, where, n = context.torch, context.device.where, context.ranks
-        unit = 2 * _BLOCKS * n
-        elements = max(1, size // _WORD // unit) * unit
-        own = slice(elements // n * context.rank, elements // n * (context.rank + 1))
-        places = exact.hashes(torch, where, elements)
-        kept = places[own] if operation.keeps_share else places
-        self._operation, self._ranks, self._rank = operation, n, context.rank
-        self._sent = places[own] if operation.sends_share else places
+    def __init__(self, context: Any, operation: Collective, places: Any) -> None:
+        torch, n, rank = context.torch, context.ranks, context.rank
+        own = places.view(n, -1)[rank]
+        self._operation, self._ranks, self._rank = operation, n, rank
+        self._sent = places if operation.gives == "whole" else own
+        kept = {"whole": places, "share": own, "shares": own.repeat(n) if operation.gets == "shares" else own}
         self.given = torch.empty_like(self._sent)
-        in_place = not operation.sends_share and not operation.keeps_share
-        self.output = self.given if in_place else torch.empty_like(kept)
-        self._expected = exact.Expected(torch, kept, n if operation.sums else 1, len(self._addends(0)))
-        self._add, self.bytes = torch.add, elements * _WORD
+        self.output = self.given if operation.in_place else torch.empty_like(kept[operation.gets])
+        scale = n if operation.sums else 1
+        self._expected = exact.Expected(torch, kept[operation.gets], scale, len(self._addends(0)))
+        self._add, self.bytes = torch.add, places.numel() * _WORD
 
     def prepare(self, iteration: int) -> None:
-        """Poison the output and fill the input; in place, the input is itself no rank's right result."""
-        if self.output is not self.given:
-            self.output.fill_(float("nan"))
-        base = exact.BASE if self._rank == 0 or not self._operation.sums else 0
-        addend = base + exact.of_round(iteration) + exact.of_rank(self._rank)
-        self._add(self._sent, float(addend), out=self.given)
+        """Fill the input, and poison what waits for a result; in place, no input is any rank's right sum."""
+        operation, sources = self._operation, self._operation.sources
+        only_gets = operation.in_place and sources and self._rank not in sources(self._rank, self._ranks, iteration)
+        if only_gets or not operation.in_place:
+            self.output.fill_(_POISON)
+        if not only_gets:
+            base = exact.BASE if self._rank == 0 or sources else 0
+            addend = base + exact.of_round(iteration) + exact.of_rank(self._rank)
+            self._add(self._sent, float(addend), out=self.given)
 
-    def check(self, iteration: int, wholly: bool) -> dict[str, Any]:  # noqa: FBT001  # read as `wholly=…` by its one caller
+    def check(self, iteration: int, wholly: bool) -> Mapping[str, Any]:  # noqa: FBT001  # read as `wholly=…` by its one caller
         """Return {wrong, first}, by the blocks' sums; element by element when they differ, or `wholly`."""
         addends = self._addends(iteration)
         agrees = self._expected.agrees(self.output, addends)
         if agrees and not wholly:
-            return {"wrong": 0, "first": None}
+            return RIGHT
         found = self._expected.compare(self.output, addends)
         return found if agrees or found["wrong"] else {"wrong": 1, "first": None}
 
     def _addends(self, iteration: int) -> list[int]:
         n, moment = self._ranks, exact.of_round(iteration)
-        if self._operation.sums:
-            total = n * moment + sum(exact.of_rank(rank) for rank in range(n))
-            return [total] * (_BLOCKS if self._operation.keeps_share else _BLOCKS * n)
-        return [moment + exact.of_rank(rank) for rank in range(n) for _ in range(_BLOCKS)]
+        if self._operation.sources:
+            sources = self._operation.sources(self._rank, n, iteration)
+            return [moment + exact.of_rank(source) for source in sources for _ in range(_BLOCKS)]
+        total = n * moment + sum(exact.of_rank(rank) for rank in range(n))
+        return [total] * (_BLOCKS if self._operation.gets == "share" else _BLOCKS * n)
 
 
 def measure(context: Any, params: Mapping[str, Any], operation: Collective) -> dict[str, Any]:
     """Return for each size the seconds of every iteration and what was wrong; and who took part."""
     if context.ranks > exact.MOST_RANKS:
         raise ValueError(f"{context.ranks} ranks; the exact data serves up to {exact.MOST_RANKS}")
-    rows = [_size(context, size, params, operation) for size in params["sizes"]]
+    largest = context.places(max(elements(size, context.ranks) for size in params["sizes"]))
+    rows = []
+    for size in params["sizes"]:
+        buffers = Buffers(context, operation, largest[: elements(size, context.ranks)])
+        rows.append(timed(context, size, params, Loop(operation, buffers)))
     return {"rows": rows, "present": _present(context, operation)}
 
 
-def _size(context: Any, size: int, params: Mapping[str, Any], operation: Collective) -> dict[str, Any]:
-    buffers = _Buffers(context, operation, size)
+def elements(size: int, n: int) -> int:
+    """Return how many elements of 4 bytes come nearest to `size` from below: whole blocks for each of `n` ranks."""
+    unit = 2 * _BLOCKS * n
+    return max(1, size // _WORD // unit) * unit
+
+
+class Loop(NamedTuple):
+    """An operation and what it moves."""
+
+    operation: Collective
+    buffers: Any
+    """Has `given`, `output`, `bytes`, `prepare(iteration)` and `check(iteration, wholly)`."""
+
+
+def timed(context: Any, size: int, params: Mapping[str, Any], loop: Loop) -> dict[str, Any]:
+    """Run the warm-ups and iterations of one size; every result is checked, outside of what is timed."""
+    buffers, name = loop.buffers, loop.operation.name
     row: dict[str, Any] = {"size": size, "bytes": buffers.bytes, "seconds": [], "checked": 0, "wrong": 0, "first": None}
     for iteration in range(params["warmups"] + params["iterations"]):
         warming = iteration < params["warmups"]
-        context.step(f"{operation.name}, {size} bytes, iteration {iteration}")
+        context.step(f"{name}, {size} bytes, iteration {iteration}")
         buffers.prepare(iteration)
-        context.group.barrier()
-        took = context.device.time(lambda: operation.run(context.group, buffers.output, buffers.given))
+        context.group.align()
+        took = context.device.time(partial(loop.operation.run, context.group, buffers.output, buffers.given, iteration))
         if not warming:
             row["seconds"].append(took)
         found = buffers.check(iteration, wholly=warming)
@@ -124,8 +162,10 @@ def _present(context: Any, operation: Collective) -> list[float]:
         at = context.rank - first
         mark = float(4**at) if 0 <= at < _AT_ONCE else 0.0
         given = torch.full((n,), mark, dtype=torch.float64, device=context.device.where)
-        output = torch.zeros(1, dtype=torch.float64, device=context.device.where) if operation.keeps_share else given
-        operation.run(context.group, output, given)
+        output = (
+            torch.zeros(1, dtype=torch.float64, device=context.device.where) if operation.gets == "share" else given
+        )
+        operation.run(context.group, output, given, 0)
         found.append(float(output[0].item()))
     return found
 
@@ -141,7 +181,7 @@ def judge(operation: Collective, measured: Measured, asked: Asked) -> Verdict:
         rows = [one["rows"][index] for one in measured.values()]
         slowest = max(statistics.median(row["seconds"]) for row in rows)
         speed = bus_gb_s(operation.name, rows[0]["bytes"], asked.ranks, slowest)
-        by_size[str(size)] = {"busbw_gb_s": _rounded(speed), "median_s": _rounded(slowest)}
+        by_size[str(size)] = {"busbw_gb_s": rounded(speed), "median_s": rounded(slowest)}
     if asked.ranks == 1:
         return good({"ranks": 1, "by_size": by_size})
     figures = {"busbw_gb_s": by_size[str(sizes[-1])]["busbw_gb_s"], "size_bytes": sizes[-1], "by_size": by_size}
@@ -150,26 +190,36 @@ def judge(operation: Collective, measured: Measured, asked: Asked) -> Verdict:
 
 def _data(operation: Collective, rank: int, one: Mapping[str, Any], asked: Asked) -> Verdict | None:
     """Return what speaks against one rank's data; None when all of it was checked and right."""
-    rows, rounds = one["rows"], asked.params["iterations"]
+    rows = one["rows"]
     if [row["size"] for row in rows] != list(asked.params["sizes"]):
         return could_not_run(f"rank {rank} measured sizes {[row['size'] for row in rows]}", rank=rank)
-    for row in rows:
-        if row["wrong"] != 0 and is_count(row["wrong"]):
-            return failed(
-                f"rank {rank}: {row['wrong']} wrong elements at {row['size']} bytes{_where(row)}", _WRONG_DATA, rank
-            )
-        seconds = row["seconds"]
-        if row["wrong"] != 0 or row["checked"] != rounds + asked.params["warmups"] or not _fits(row, asked.ranks):
-            return could_not_run(f"rank {rank}: {row['checked']} results checked at {row['size']} bytes", rank=rank)
-        if len(seconds) != rounds or not rounds or not all(map(is_positive, seconds)):
-            return could_not_run(f"rank {rank}: not every iteration at {row['size']} bytes was timed", rank=rank)
+    for row, size in zip(rows, asked.params["sizes"], strict=True):
+        if problem := spoiled(rank, row, size, asked):
+            return problem
     return _attendance(rank, one["present"], asked.ranks if operation.sums else 0)
 
 
-def _fits(row: Mapping[str, Any], n: int) -> bool:
+def spoiled(rank: int, row: Mapping[str, Any], size: int, asked: Asked) -> Verdict | None:
+    """Return what speaks against one rank's row of one size; None when all of it was checked, right and timed."""
+    rounds, seconds = asked.params["iterations"], row["seconds"]
+    if row["wrong"] != 0 and is_count(row["wrong"]):
+        return failed(f"rank {rank}: {row['wrong']} wrong elements at {size} bytes{_where(row)}", _WRONG_DATA, rank)
+    if row["wrong"] != 0 or row["checked"] != rounds + asked.params["warmups"] or not _fits(row, size, asked.ranks):
+        return could_not_run(f"rank {rank}: {row['checked']} results checked at {size} bytes", rank=rank)
+    if len(seconds) != rounds or not rounds or not all(map(is_positive, seconds)):
+        return could_not_run(f"rank {rank}: not every iteration at {size} bytes was timed", rank=rank)
+    return None
+
+
+def with_words(verdict: Verdict, words: str) -> Verdict:
+    """Return the verdict with `words` before its reason."""
+    return replace(verdict, reason=words + verdict.reason)
+
+
+def _fits(row: Mapping[str, Any], size: int, n: int) -> bool:
     """The bytes that moved are those asked for, but for rounding to whole blocks."""
     unit = 2 * _BLOCKS * n * _WORD
-    return is_count(row["bytes"]) and row["size"] - unit < row["bytes"] <= max(row["size"], unit)
+    return is_count(row["bytes"]) and row["size"] == size and size - unit < row["bytes"] <= max(size, unit)
 
 
 def _where(row: Mapping[str, Any]) -> str:
@@ -191,5 +241,6 @@ def _attendance(rank: int, present: list[float], n: int) -> Verdict | None:
     return failed(f"rank {rank} got a sum in which {odd or 'something else was added'}", _WRONG_DATA, rank)
 
 
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
+    """Return four significant digits."""
     return float(f"{value:.4g}")

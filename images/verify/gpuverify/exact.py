@@ -12,10 +12,12 @@ from typing import Any
 
 BASE = 2**23
 MOST_RANKS = 390
-"""Above it, sums could leave 2^24: n × (16381 + 1021 + 4093) < 2^23."""
+"""Above it, sums could leave 2^24: n × (16384 + 1021 + 4093) < 2^23."""
 _WORD_OF_BASE = 0x4B000000
-_PLACES, _ROUNDS, _RANKS = 16381, 1021, 4093
-_PIECE = 2**24
+_PLACES, _ROUNDS, _RANKS = 2**14, 1021, 4093
+_PIECE = 2**20
+_ODD = (-1640531535, -2048144777)
+"""Multipliers of a 32-bit mix, as the signed words that torch knows; odd, so that multiplying loses nothing."""
 
 
 def mixed(torch: Any, where: Any, start: int, length: int) -> Any:
@@ -38,11 +40,13 @@ def of_rank(rank: int) -> int:
 
 
 def hashes(torch: Any, where: Any, elements: int) -> Any:
-    """Return h(p) for p from 0 to `elements` as fp32; made in pieces, to need little memory beside it."""
+    """Return h(p), 0 to 16383, for p from 0 to `elements` as fp32; made in pieces that a cache holds."""
     made = torch.empty(elements, dtype=torch.float32, device=where)
     for start in range(0, elements, _PIECE):
-        places = torch.arange(start, min(start + _PIECE, elements), dtype=torch.int64, device=where)
-        made[start : start + _PIECE] = places.mul_(2654435761).bitwise_right_shift_(7).remainder_(_PLACES)
+        words = torch.arange(start, min(start + _PIECE, elements), dtype=torch.int32, device=where)
+        words.mul_(_ODD[0])
+        words.bitwise_xor_(words.bitwise_right_shift(15))
+        made[start : start + _PIECE] = words.mul_(_ODD[1]).bitwise_right_shift_(18).bitwise_and_(_PLACES - 1)
     return made
 
 
@@ -53,21 +57,26 @@ class Expected:
         self._torch, self._scale = torch, scale
         self._blocks = places.view(blocks, -1)
         self._words = self._blocks.shape[1] // 2
-        pairs = self._blocks.view(blocks, -1, 2).sum(dim=1, dtype=torch.float64)
-        self._sums = [(int(even), int(odd)) for even, odd in pairs.tolist()]
+        self._right = torch.empty_like(self._blocks[0])
+        self._sums = [self._raw(block) for block in self._blocks]
+
+    def _raw(self, places: Any) -> int:
+        """The sum of h(even p) + 2^32 × h(odd p): what the raw words of h(p) + 2^23 sum to, less those of 2^23."""
+        self._torch.add(places, float(BASE), out=self._right)
+        raw = int(self._right.view(self._torch.int64).sum().item())
+        return raw - int(self._words) * _both(_WORD_OF_BASE)
 
     def agrees(self, output: Any, addends: Sequence[int]) -> bool:
         """Whether the sum over the raw words of each block is the closed form's: one pass, no second buffer.
 
         The sum itself does not see an exchange within one block; `compare` does, in every warm-up.
         """
-        right = [self._closed_form(sums, addend) for sums, addend in zip(self._sums, addends, strict=True)]
+        right = [self._closed_form(one, addend) for one, addend in zip(self._sums, addends, strict=True)]
         words = output.view(self._torch.int64).view(len(right), -1).sum(dim=1)
         return bool(self._torch.equal(words, self._torch.tensor(right, dtype=self._torch.int64, device=output.device)))
 
-    def _closed_form(self, sums: tuple[int, int], addend: int) -> int:
-        low, high = (self._words * (_WORD_OF_BASE + addend) + self._scale * one for one in sums)
-        total: int = (low + (high << 32)) % 2**64
+    def _closed_form(self, raw: int, addend: int) -> int:
+        total = (int(self._words) * _both(_WORD_OF_BASE + addend) + self._scale * raw) % 2**64
         return total - 2**64 if total >= 2**63 else total
 
     def compare(self, output: Any, addends: Sequence[int]) -> dict[str, Any]:
@@ -75,11 +84,17 @@ class Expected:
         wrong, first = 0, None
         length = self._blocks.shape[1]
         for index, (places, found) in enumerate(zip(self._blocks, output.view(len(addends), -1), strict=True)):
-            right = places * self._scale + float(BASE + addends[index])
+            right = self._torch.mul(places, self._scale, out=self._right).add_(float(BASE + addends[index]))
+            if self._torch.equal(found, right):
+                continue
             bad = found != right
-            count = int(bad.sum().item())
-            if count and first is None:
+            if first is None:
                 at = int(bad.to(self._torch.uint8).argmax().item())
                 first = {"place": index * length + at, "expected": right[at].item(), "got": f"{found[at].item():.0f}"}
-            wrong += count
+            wrong += int(bad.sum().item())
         return {"wrong": wrong, "first": first}
+
+
+def _both(word: int) -> int:
+    """Return a 64-bit word whose halves are `word`."""
+    return word + (word << 32)

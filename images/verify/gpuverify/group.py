@@ -15,17 +15,22 @@ _WORDS_BYTES = 1024
 class Group:
     """Collectives over all ranks; the seam at which the fault tests break them."""
 
-    def __init__(self, torch: Any, backend: str, progress: Progress, rendezvous: dict[str, Any]) -> None:
+    def __init__(self, torch: Any, backend: str, where: Any, progress: Progress, rendezvous: dict[str, Any]) -> None:
         import torch.distributed as dist
 
         self._torch, self._dist, self._progress = torch, dist, progress
-        self._ranks = rendezvous["world_size"]
+        self._ranks, self._rank = rendezvous["world_size"], rendezvous["rank"]
         waiting = datetime.timedelta(seconds=rendezvous.pop("timeout_s"))
         dist.init_process_group(backend, timeout=waiting, **rendezvous)
+        self._one = torch.zeros(1, device=where)
 
     def barrier(self) -> None:
         """Until every rank is here."""
         self._counted(self._dist.barrier)
+
+    def align(self) -> None:
+        """Bring the ranks together for what is timed next: by a sum of one element, which leaves them closer than a barrier."""
+        self._counted(self._dist.all_reduce, self._one)
 
     def all_reduce(self, tensor: Any) -> None:
         """Sum in place."""
@@ -38,6 +43,28 @@ class Group:
     def reduce_scatter(self, output: Any, given: Any) -> None:
         """Sum `given` over all ranks and keep this rank's block."""
         self._counted(self._dist.reduce_scatter_tensor, output, given)
+
+    def all_to_all(self, output: Any, given: Any) -> None:
+        """Send block d of `given` to rank d, and gather what each rank sent here."""
+        self._counted(self._dist.all_to_all_single, output, given)
+
+    def broadcast(self, tensor: Any, turn: int) -> None:
+        """Give everybody what rank `turn` modulo the number of ranks has."""
+        self._counted(self._dist.broadcast, tensor, turn % self._ranks)
+
+    def shift(self, output: Any, given: Any) -> None:
+        """Send to the next rank and receive from the one before, around the ring."""
+        self.exchange(output, given, (self._rank + 1) % self._ranks, (self._rank - 1) % self._ranks)
+
+    def exchange(self, output: Any, given: Any, to: int, of: int) -> None:
+        """Send to one rank and receive of one, both at once."""
+        ways = [self._dist.P2POp(self._dist.isend, given, to), self._dist.P2POp(self._dist.irecv, output, of)]
+
+        def both() -> None:
+            for way in self._dist.batch_isend_irecv(ways):
+                way.wait()
+
+        self._counted(both)
 
     def gather_words(self, mine: Any, where: Any) -> list[Any]:
         """Return what every rank says, None for what is not understood; JSON of at most 1 KiB each.
@@ -57,6 +84,17 @@ class Group:
 
         ids = None if device.where.index is None else [device.where.index]
         return DistributedDataParallel(model, device_ids=ids, bucket_cap_mb=1)
+
+    def fully_sharded(self, model: Any, device: Any) -> Any:
+        """Shard a model's weights over all ranks, layer by layer, as a real training does."""
+        from torch.distributed import fsdp
+        from torch.distributed.device_mesh import init_device_mesh
+
+        mesh = init_device_mesh(device.where.type, (self._ranks,))
+        for layer in [*model.children(), model]:
+            if any(True for _ in layer.parameters()):
+                fsdp.fully_shard(layer, mesh=mesh)
+        return model
 
     def leave(self) -> None:
         """Leave in order."""

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gpuverify import ending
+from gpuverify import ending, exact
 from gpuverify.checks import BY_NAME
 from gpuverify.device import DEVICES
 from gpuverify.faults import FAULTS
@@ -32,6 +32,7 @@ class Context:
 
     def __init__(self, torch: Any, plan: dict[str, Any], progress: Progress) -> None:
         self.torch, self._plan, self._progress = torch, plan, progress
+        self._places: Any = None
         self.rank, self.ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
         self.device = DEVICES[plan["device"]](torch, int(os.environ["LOCAL_RANK"]))
 
@@ -46,7 +47,13 @@ class Context:
             "world_size": self.ranks,
             "timeout_s": self._plan["deadline_s"],
         }
-        return Group(self.torch, self._plan["backend"], self._progress, rendezvous)
+        return Group(self.torch, self._plan["backend"], self.device.where, self._progress, rendezvous)
+
+    def places(self, elements: int) -> Any:
+        """Return h(p) of exact.py for the first `elements` places; made once, for the largest so far."""
+        if self._places is None or self._places.numel() < elements:
+            self._places = exact.hashes(self.torch, self.device.where, elements)
+        return self._places[:elements]
 
     def step(self, words: str) -> None:
         """Note where this rank is, so that a hang names it."""

@@ -7,13 +7,19 @@ from types import ModuleType
 from gpuverify.checks import (
     all_gather,
     all_reduce,
+    all_to_all,
+    broadcast,
     ddp_step,
     first_cuda,
+    fsdp_step,
+    half_sums,
     inventory,
     matmul,
     memory,
+    pairs,
     ranks,
     reduce_scatter,
+    send_recv,
 )
 
 CHECKS: tuple[ModuleType, ...] = (
@@ -22,9 +28,15 @@ CHECKS: tuple[ModuleType, ...] = (
     matmul,
     memory,
     ranks,
+    pairs,
     all_reduce,
     all_gather,
     reduce_scatter,
+    all_to_all,
+    broadcast,
+    send_recv,
+    half_sums,
     ddp_step,
+    fsdp_step,
 )
 BY_NAME = {module.__name__.rpartition(".")[2]: module for module in CHECKS}

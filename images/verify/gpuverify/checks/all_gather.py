@@ -11,10 +11,10 @@ from gpuverify.verdicts import Asked, Measured, Verdict
 IN_LAUNCHER = False
 OPERATION = collective.Collective(
     name="all_gather",
-    run=lambda group, output, given: group.all_gather(output, given),
-    sums=False,
-    sends_share=True,
-    keeps_share=False,
+    run=lambda group, output, given, iteration: group.all_gather(output, given),
+    gives="share",
+    gets="whole",
+    sources=collective.everybody,
 )
 
 

@@ -11,10 +11,10 @@ from gpuverify.verdicts import Asked, Measured, Verdict
 IN_LAUNCHER = False
 OPERATION = collective.Collective(
     name="all_reduce",
-    run=lambda group, output, given: group.all_reduce(output),
-    sums=True,
-    sends_share=False,
-    keeps_share=False,
+    run=lambda group, output, given, iteration: group.all_reduce(output),
+    gives="whole",
+    gets="whole",
+    in_place=True,
 )
 
 

@@ -2,73 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
-from gpuverify.verdicts import Asked, Measured, Verdict, could_not_run, failed, good, is_number, is_positive
+from gpuverify import step
+from gpuverify.verdicts import Asked, Measured, Verdict
 
 IN_LAUNCHER = False
-_TOLERANCE = 1e-6
-"""Relative, where the ranks are no power of two: DDP divides by their number before it sums, and each division rounds."""
-_RATE = 0.5
 
 
 def measure(context: Any, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Make one step on this rank's part of the batch; return how far its gradients are from those of the whole batch.
-
-    Weights and data are integers from -2 to 2, and the loss is a sum: no gradient reaches 2^24, so all are exact in fp32.
-    The right ones come from plain autograd in fp64 on the CPU, on the concatenated batch.
-    """
-    torch, where, n = context.torch, context.device.where, context.ranks
-    inputs, targets, model = _problem(torch, params["batch"] * n, params["width"])
-    right = _gradients(copy.deepcopy(model).double(), inputs.double(), targets.double())
-    mine = slice(params["batch"] * context.rank, params["batch"] * (context.rank + 1))
-    context.step("data-parallel step")
-    parallel = context.group.data_parallel(model.to(where), context.device)
-    optimizer = torch.optim.SGD(parallel.parameters(), lr=_RATE)
-    optimizer.zero_grad()
-    got = _gradients(parallel, inputs[mine].to(where), targets[mine].to(where))
-    optimizer.step()
-    differences = [float((g.double().cpu() - r / n).abs().max()) for g, r in zip(got, right, strict=True)]
-    return {
-        "elements": sum(g.numel() for g in got),
-        "largest": max(float(r.abs().max()) / n for r in right),
-        "difference": max(differences),
-        "weights": [context.device.checksum(weight.detach()) for weight in parallel.parameters()],
-    }
-
-
-def _problem(torch: Any, batch: int, width: int) -> tuple[Any, Any, Any]:
-    """The same on every rank: inputs, targets, and two layers with biases."""
-    generator = torch.Generator(device="cpu").manual_seed(3)
-
-    def drawn(*shape: int) -> Any:
-        return torch.randint(-2, 3, shape, generator=generator).float()
-
-    model = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width))
-    for weight in model.parameters():
-        weight.data.copy_(drawn(*weight.shape))
-    return drawn(batch, width), drawn(batch, width), model
-
-
-def _gradients(model: Any, inputs: Any, targets: Any) -> list[Any]:
-    (model(inputs) * targets).sum().backward()
-    return [weight.grad.clone() for weight in model.parameters()]
+    """See step.measure; the gradients are summed in buckets while the backward pass still runs."""
+    return step.measure(context, params, context.group.data_parallel)
 
 
 def judge(measured: Measured, asked: Asked) -> Verdict:
-    """Equal on every rank: exactly where the number of ranks is a power of two; and all have the same weights after it."""
-    n = asked.ranks
-    tolerance = 0.0 if n & (n - 1) == 0 else _TOLERANCE
-    for rank, one in sorted(measured.items()):
-        difference, largest = one["difference"], one["largest"]
-        if not is_number(difference) or difference < 0 or not is_positive(largest) or not is_positive(one["elements"]):
-            return could_not_run(f"rank {rank}: gradients were not compared (difference {difference!r})", rank=rank)
-        if difference > tolerance * largest:
-            reason = f"rank {rank}: gradients differ by {difference:.6g} from those of the whole batch (largest {largest:.6g})"
-            return failed(reason, "a collective loses, doubles or changes data in training itself", rank)
-    weights = {rank: tuple(one["weights"]) for rank, one in measured.items()}
-    if not all(weights.values()) or len(set(weights.values())) != 1:
-        return failed("the ranks have different weights after the step", "the ranks drift apart in training")
-    return good({"gradients": measured[0]["elements"], "ranks": n})
+    """See step.judge."""
+    return step.judge(measured, asked)

@@ -11,10 +11,9 @@ from gpuverify.verdicts import Asked, Measured, Verdict
 IN_LAUNCHER = False
 OPERATION = collective.Collective(
     name="reduce_scatter",
-    run=lambda group, output, given: group.reduce_scatter(output, given),
-    sums=True,
-    sends_share=False,
-    keeps_share=True,
+    run=lambda group, output, given, iteration: group.reduce_scatter(output, given),
+    gives="whole",
+    gets="share",
 )
 
 
