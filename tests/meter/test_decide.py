@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnmeter import clock
-from burnmeter.decide import Notify, Release, decide, next_rung, pause_s, seconds_left
-from burnmeter.plan import Plan
+from burnmeter import clock, ladder
+from burnmeter.decide import Action, View, decide, look, pause_s, seconds_left, upcoming
+from burnmeter.instance import Sample
+from burnmeter.plan import Plan, Program
 from burnmeter.state import STORAGE, State, fold
 
+NOW = clock.Moment(boottime=1, boot_id="b", wall=1)
 
-def plan(limit: str = "100", at_limit: str = "release", percent: tuple[int, ...] = (50, 80, 100)) -> Plan:
+
+def plan(limit: str = "100", at_limit: str = "release", percent: tuple[int, ...] = (50, 80, 100), **more: Any) -> Plan:
     return Plan(
         experiment="x",
         folder=Path("/nowhere"),
@@ -29,34 +33,43 @@ def plan(limit: str = "100", at_limit: str = "release", percent: tuple[int, ...]
         tick_s=15,
         channels=(),
         instance=Path("/nowhere"),
-        release=(),
-        release_stdin="",
+        release=Program(argv=("release",)),
         revision=1,
+        **more,
     )
 
 
 def spent(amount: str, state: State | None = None) -> State:
-    at = clock.Moment(boottime=1, boot_id="b", wall=1).as_json()
-    return fold([{"kind": "used", "at": at, "use": {"i": ["1", amount]}}], state or State(epoch=1))
+    used = {"kind": "used", "at": NOW.as_json(), "use": {"i": ["1", amount]}}
+    return fold([used], state or State(epoch=1))
+
+
+def at(state: State, watched: Plan, *, alive: bool = True) -> View:
+    return look(NOW, state, Sample(alive=alive), watched)
 
 
 def acted(state: State, watched: Plan, *, alive: bool = True, released: bool = True) -> tuple[State, list[str]]:
-    """Do what was decided, as the loop does; return the state after it and the rungs that were told."""
+    """Do what was decided, as the loop does; return the state after it and the rungs that were taken."""
     told = []
-    for action in decide(state, watched, alive=alive):
-        if isinstance(action, Notify):
-            told.append(f"{action.rung}/{action.epoch}")
-            record = {"rung": action.rung, "epoch": action.epoch, "key": action.key, "text": action.text}
-            state = fold([{"kind": "taken", **record}], state)
-        elif released:
-            state = fold([{"kind": "released", "epoch": action.epoch}], state)
+    for action in decide(NOW, state, Sample(alive=alive), watched):
+        if not action.again:
+            told.append(f"{action.rung.name}/{action.epoch}")
+            taken = {"rung": action.rung.name, "epoch": action.epoch, "key": action.key, "text": action.text}
+            state = fold([{"kind": "taken", "at": NOW.as_json(), **taken}], state)
+        if action.rung.act == ladder.RELEASE and released:
+            state = fold([{"kind": "done", "rung": action.rung.name, "epoch": action.epoch}], state)
     return state, told
+
+
+def releases(state: State, watched: Plan, *, alive: bool) -> list[Action]:
+    seen = Sample(alive=alive)
+    return [one for one in decide(NOW, state, seen, watched) if one.rung.act == ladder.RELEASE]
 
 
 def test_each_threshold_in_its_turn() -> None:
     state, told = acted(spent("49.99"), plan())
     assert told == []
-    assert next_rung(state, plan()) == "notify-50"
+    assert upcoming(at(state, plan()))[0][0].name == "notify-50"
     state, told = acted(spent("50", state), plan())
     assert told == ["notify-50/1"]
     state, told = acted(spent("79.99", state), plan())
@@ -64,39 +77,40 @@ def test_each_threshold_in_its_turn() -> None:
     state, told = acted(spent("100", state), plan())
     assert told == ["notify-80/1", "notify-100/1", "release/1"], "a jump skips no rung"
     assert acted(state, plan(), alive=False)[1] == []
-    assert next_rung(state, plan()) is None
+    assert upcoming(at(state, plan())) == []
 
 
 def test_notify_never_ends_the_compute() -> None:
-    assert not any(isinstance(a, Release) for a in decide(spent("500"), plan(at_limit="notify"), alive=True))
+    assert releases(spent("500"), plan(at_limit="notify"), alive=True) == []
 
 
 def test_release_is_repeated_until_it_is_done_and_whenever_something_lives_again() -> None:
     state, _ = acted(spent("100"), plan(), released=False)
-    assert any(isinstance(a, Release) for a in decide(state, plan(), alive=False))
-    state, _ = acted(state, plan())
-    assert decide(state, plan(), alive=False) == ()
-    assert decide(state, plan(), alive=True) == (Release(epoch=1),)
+    assert [one.again for one in releases(state, plan(), alive=False)] == [True]
+    state, _ = acted(state, plan(), alive=False)
+    assert releases(state, plan(), alive=False) == []
+    assert [one.again for one in releases(state, plan(), alive=True)] == [True]
 
 
 def test_the_rest_at_the_present_rate() -> None:
-    assert seconds_left(spent("89"), plan(), alive=True) == Decimal(3600)
-    assert seconds_left(spent("99"), plan(), alive=False) == Decimal(3600)
-    assert seconds_left(spent("200"), plan(), alive=True) == 0
+    assert seconds_left(at(spent("89"), plan()), alive=True) == Decimal(3600)
+    assert seconds_left(at(spent("99"), plan()), alive=False) == Decimal(3600)
+    assert seconds_left(at(spent("200"), plan()), alive=True) == 0
 
 
 @pytest.mark.parametrize(
     ("amount", "at_limit", "seconds"),
     [
-        ("50", "release", 15),
+        ("51", "release", 15),
         ("99.99", "release", pytest.approx(3.27, abs=0.01)),
         ("100", "release", 15),
-        ("99.99", "notify", 15),
+        ("49.99", "notify", pytest.approx(3.27, abs=0.01)),
     ],
 )
-def test_the_meter_looks_when_the_limit_comes(amount: str, at_limit: str, seconds: float) -> None:
+def test_the_meter_looks_when_a_rung_comes(amount: str, at_limit: str, seconds: float) -> None:
     """Not a tick later: the instance's own deadline is one tick behind the limit, and people are told by the meter."""
-    assert pause_s(spent(amount), plan(at_limit=at_limit), alive=True) == seconds
+    state, _ = acted(spent(amount), plan(at_limit=at_limit), released=True)
+    assert pause_s(at(state, plan(at_limit=at_limit))) == seconds
 
 
 STEPS = st.lists(
@@ -118,12 +132,14 @@ def test_any_interleaving(steps: list[tuple[Decimal, bool, bool, str]], at_limit
         total += amount
         if event == "raise":
             limit += 100
-            state = fold([{"kind": "armed", "epoch": state.epoch + 1, "limit": str(limit)}], state)
+            armed = {"kind": "armed", "at": NOW.as_json(), "epoch": state.epoch + 1, "limit": str(limit)}
+            state = fold([armed], state)
         watched = plan(str(limit), at_limit)
         state = spent(str(total), state)
         if event == "restart":
-            assert decide(state, watched, alive=alive) == decide(fold([], state), watched, alive=alive)
-        actions = decide(state, watched, alive=alive)
+            seen = Sample(alive=alive)
+            assert decide(NOW, state, seen, watched) == decide(NOW, fold([], state), seen, watched)
+        owed = releases(state, watched, alive=alive)
         state, now = acted(state, watched, alive=alive, released=released)
         told.update(now)
         for rung in now:
@@ -131,13 +147,9 @@ def test_any_interleaving(steps: list[tuple[Decimal, bool, bool, str]], at_limit
             assert ladder.index(name) == highest.get(int(epoch), -1) + 1, "never down, none skipped"
             highest[int(epoch)] = ladder.index(name)
         due = total >= limit and at_limit != "notify"
-        assert any(isinstance(a, Release) for a in actions) == (due and (alive or state_before(actions)))
+        assert not owed or due
+        assert owed or not due or not alive
     assert not told or max(told.values()) == 1, "no rung twice"
-
-
-def state_before(actions: tuple[Notify | Release, ...]) -> bool:
-    """Whether a release was still owed in this epoch."""
-    return any(isinstance(action, Release) for action in actions)
 
 
 @pytest.mark.parametrize(("earlier", "later", "seconds"), [

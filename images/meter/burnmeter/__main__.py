@@ -7,13 +7,18 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from burnmeter import commands
+from burnmeter import asking, commands
 from burnmeter.commands import RefusedError, TroubleError
 from burnmeter.ledger import LedgerError
+from burnmeter.orders import OrderError
 from burnmeter.plan import PlanError
 
-BY_PLAN: Mapping[str, Callable[[str], dict[str, Any]]] = {"arm": commands.arm, "disarm": commands.disarm}
-"""Read the plan on stdin."""
+BY_PLAN: Mapping[str, Callable[[str], dict[str, Any]]] = {
+    "arm": commands.arm,
+    "disarm": commands.disarm,
+    "ask": asking.post,
+}
+"""Read a plan on stdin; `ask` a request."""
 BY_FOLDER: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "permit": commands.permit,
     "status": commands.show,
@@ -30,7 +35,7 @@ def main() -> int:
     except RefusedError as refusal:
         print(refusal, file=sys.stderr)
         return 1
-    except (TroubleError, LedgerError, PlanError, OSError) as trouble:
+    except (TroubleError, LedgerError, PlanError, OrderError, OSError) as trouble:
         print(f"burnmeter {word}: {trouble}", file=sys.stderr)
         return 2
     print(json.dumps(answer))
@@ -42,7 +47,11 @@ def _answer(word: str, rest: list[str]) -> dict[str, Any]:
         return BY_PLAN[word](sys.stdin.read())
     if word in BY_FOLDER and len(rest) == 1:
         return BY_FOLDER[word](rest[0])
-    raise TroubleError(f"expected one of: {', '.join(BY_PLAN)} (plan on stdin), {', '.join(BY_FOLDER)} FOLDER")
+    if word == "order" and len(rest) == 2:
+        return commands.order(rest[0], rest[1], json.loads(sys.stdin.read()))
+    raise TroubleError(
+        f"expected one of: {', '.join(BY_PLAN)} (plan on stdin), {', '.join(BY_FOLDER)} FOLDER, order FOLDER KIND"
+    )
 
 
 if __name__ == "__main__":

@@ -6,11 +6,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Moment:
     """One instant: seconds since this boot, which boot, seconds since the epoch."""
 
@@ -30,8 +31,7 @@ class Moment:
 
 def now() -> Moment:
     """Return this instant."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return Moment(boottime=time.clock_gettime(time.CLOCK_BOOTTIME), boot_id=boot, wall=time.time())
+    return Moment(boottime=time.clock_gettime(time.CLOCK_BOOTTIME), boot_id=_boot_id(), wall=time.time())
 
 
 def of_json(found: Mapping[str, Any]) -> Moment:
@@ -40,10 +40,19 @@ def of_json(found: Mapping[str, Any]) -> Moment:
 
 
 def iso(wall: float) -> str:
-    """ISO 8601 in UTC."""
-    return datetime.fromtimestamp(wall, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """ISO 8601 in UTC; a time after the year 9999 becomes its last second, because no date can be written beyond."""
+    return datetime.fromtimestamp(min(wall, _FAR), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def of_iso(text: str) -> float:
     """Seconds since the epoch."""
     return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc).timestamp()
+
+
+_FAR = 253_402_300_799.0
+
+
+@lru_cache(maxsize=1)
+def _boot_id() -> str:
+    """No process outlives its boot."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -8,16 +8,18 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from burnmeter import clock, decide, instance, ledger, status
+from burnmeter import accounts, clock, decide, instance, ladder, ledger, loop, orders, owner, signs, status, wording
 from burnmeter import plan as plans
-from burnmeter.meter import Meter, account
+from burnmeter.decide import View
+from burnmeter.meter import Meter
 from burnmeter.plan import Plan
-from burnmeter.state import State, fold
+from burnmeter.state import fold
 
 _PATIENCE_S = 30.0
 _SECRETS = ("PULUMI_", "AWS_", "AZURE_", "GOOGLE_", "GITHUB_", "KUBECONFIG")
@@ -34,12 +36,10 @@ class TroubleError(Exception):
 def arm(text: str) -> dict[str, Any]:
     """Store the plan in `text` and have a living meter on it; raise RefusedError for a spent budget."""
     plan = plans.parse(text)
-    state = _state(plan)
-    if plan.stops and decide.spent_out(state, plan):
-        raise RefusedError(
-            f"the budget is spent: {state.spent:.2f} of {plan.limit} {plan.currency} "
-            f"(ledger {plan.folder / 'ledger.jsonl'}). Raise `budget.limit` in the stack file to go on"
-        )
+    view = _view(plan, as_planned=True)
+    _one_currency(plan, view)
+    if plan.stops and (refusal := _spent_words(view)):
+        raise RefusedError(f"{refusal} (ledger {plan.folder / 'ledger.jsonl'}). Raise it in the stack file to go on")
     plans.keep(plan.folder, text)
     pid = status.running(plan.folder)
     if pid is None:
@@ -47,12 +47,11 @@ def arm(text: str) -> dict[str, Any]:
     else:
         os.kill(pid, signal.SIGHUP)
     _wait_for(plan)
-    remaining = plan.limit - state.spent
     return {
         "armed": True,
-        "spent": f"{state.spent:.4f}",
+        "spent": f"{view.state.spent:.4f}",
         "limit": str(plan.limit),
-        "remaining": f"{remaining:.4f}",
+        "remaining": f"{plan.limit - view.state.spent:.4f}",
         "rate_per_h": str(plan.compute_per_h + plan.storage_per_h),
         "pid": pid,
     }
@@ -76,18 +75,19 @@ def disarm(text: str) -> dict[str, Any]:
 def permit(folder: str) -> dict[str, Any]:
     """Say whether an instance may start, and for how many seconds its own deadline holds if no meter lives to end it.
 
-    One tick beyond the limit: the meter, which tells people why, comes first while it lives.
+    One tick beyond the limit: the meter, which tells people why, comes first while it lives. `lifetime_s` is an extended
+    lifetime, null where nobody extended it.
     """
     plan = plans.load(Path(folder))
-    state = _state(plan)
+    view = _view(plan)
+    answer = {"allowed": False, "seconds": None, "lifetime_s": view.state.lifetime_s}
     if status.running(plan.folder) is None:
-        return {"allowed": False, "seconds": None, "reason": "no meter watches this budget: run `up` again"}
-    if plan.stops and decide.spent_out(state, plan):
-        reason = f"the budget is spent: {state.spent:.2f} of {plan.limit} {plan.currency}; raise `budget.limit`"
-        return {"allowed": False, "seconds": None, "reason": reason}
-    left = decide.seconds_left(state, plan, alive=True) if plan.stops else None
+        return {**answer, "reason": "no meter watches this budget: run `up` again"}
+    if plan.stops and (refusal := _spent_words(view)):
+        return {**answer, "reason": f"{refusal}; raise it"}
+    left = decide.seconds_left(view, alive=True) if plan.stops else None
     seconds = None if left is None else round(float(left) + plan.tick_s, 1)
-    return {"allowed": True, "seconds": seconds, "reason": ""}
+    return {**answer, "allowed": True, "seconds": seconds, "reason": ""}
 
 
 def show(folder: str) -> dict[str, Any]:
@@ -95,27 +95,69 @@ def show(folder: str) -> dict[str, Any]:
     found = status.read(Path(folder))
     if found is not None and found["alive"]:
         return found
+    view = _view(plans.load(Path(folder)))
+    trouble = ["no meter watches this budget; the compute's own deadline still holds"] if view.seen.alive else []
+    return {**status.describe(view, trouble), "alive": False}
+
+
+def order(folder: str, word: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Hand a person's order to the living meter, or write it down where none lives; return the status after it."""
     plan = plans.load(Path(folder))
-    alive = instance.sample(plan.instance, clock.now()).alive
-    trouble = ["no meter watches this budget; the compute's own deadline still holds"] if alive else []
-    return {**status.describe(_state(plan), plan, alive=alive, trouble=trouble), "alive": False}
+    now = clock.now()
+    made = orders.made(word, given, _view(plan).state, now)
+    pid = status.running(plan.folder)
+    if pid is None:
+        writer = ledger.Writer(plan.folder / "ledger.jsonl")
+        writer.append(made)
+        writer.close()
+        return {"ordered": made["order"], **show(folder)}
+    orders.put(plan.folder, made)
+    os.kill(pid, signal.SIGHUP)
+    _wait_until(lambda: not _lies(plan.folder, made), plan)
+    return {"ordered": made["order"], **show(folder)}
 
 
 def run(folder: str) -> dict[str, Any]:
     """Be the meter of `folder` until asked to end."""
-    over, reload = threading.Event(), threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: over.set())
-    signal.signal(signal.SIGINT, lambda *_: over.set())
-    signal.signal(signal.SIGHUP, lambda *_: reload.set())
-    meter = Meter(Path(folder))
+    bell = loop.Bell()
+    meter = Meter(Path(folder), signs.Gpus().utilisation)
     _record_process(Path(folder))
-    meter.run(over, reload)
+    loop.run([meter], bell)
     return {"experiment": meter.plan.experiment, "spent": f"{meter.state.spent:.4f}"}
 
 
-def _state(plan: Plan) -> State:
-    """What the ledger adds up to, with what was used since its last record."""
-    return account(fold(ledger.read(plan.folder / "ledger.jsonl").records), plan, clock.now())
+def _view(plan: Plan, *, as_planned: bool = False) -> View:
+    """What the ledger adds up to, with what was used since its last record; `as_planned`: under the plan's own limit."""
+    now = clock.now()
+    seen = instance.sample(plan.instance, now)
+    if plan.owner is not None:
+        try:
+            seen = instance.with_others(seen, *owner.others(plan.owner, plan.experiment, plan.currency, now))
+        except owner.CurrencyError as error:
+            raise TroubleError(str(error)) from None
+    state = accounts.account(fold(ledger.read(plan.folder / "ledger.jsonl").records), plan, seen, now)
+    if as_planned and (state.stated is None or state.stated[0] != str(plan.limit)):
+        state = replace(state, limit=plan.limit)
+    return decide.look(now, state, seen, plan)
+
+
+def _one_currency(plan: Plan, view: View) -> None:
+    """Amounts of two currencies have no sum."""
+    held = view.state.currency
+    if held and held != plan.currency:
+        raise TroubleError(
+            f"the ledger counts in {held}, the plan in {plan.currency}: prices keep their currency for the life of an "
+            f"experiment. Write {held}, or take a new experiment (ledger {plan.folder / 'ledger.jsonl'})"
+        )
+
+
+def _spent_words(view: View) -> str:
+    """Say what is spent, with both numbers and the key that raises it; empty while something is left."""
+    purse = decide.spent_out(view)
+    if purse is None:
+        return ""
+    key = "budget.limit" if purse.cause == ladder.LIMIT else "budget.owner_total.limit"
+    return f"the budget is spent: {wording.share(purse, view.plan.currency)}, by `{key}`"
 
 
 def _start(folder: Path) -> int:
@@ -142,13 +184,25 @@ def _start(folder: Path) -> int:
 
 def _wait_for(plan: Plan) -> None:
     """Until the meter has accounted under this very plan."""
+
+    def accounted() -> bool:
+        found = status.read(plan.folder)
+        return found is not None and found["revision"] == plan.revision and found["stated_limit"] == str(plan.limit)
+
+    _wait_until(accounted, plan)
+
+
+def _wait_until(holds: Callable[[], bool], plan: Plan) -> None:
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
-        found = status.read(plan.folder)
-        if found and found["revision"] == plan.revision and found["limit"] == str(plan.limit):
+        if holds():
             return
         time.sleep(0.02)
     raise TroubleError(f"the meter does not answer; its words are in {plan.folder / 'meter.log'}")
+
+
+def _lies(folder: Path, made: Mapping[str, Any]) -> bool:
+    return (folder / orders.FOLDER / f"{made['order']}.json").exists()
 
 
 def _record_process(folder: Path) -> None:

@@ -1,93 +1,221 @@
-"""The pure core: from what was spent to what has to be done. The ladder only goes up, and no rung is taken twice."""
+"""The pure core: from what was spent and seen to what has to be done. The ladder only goes up, and no rung is taken twice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
+from burnmeter import ladder, wording
+from burnmeter.clock import Moment
+from burnmeter.instance import Sample
+from burnmeter.ladder import Rung
 from burnmeter.plan import Plan
-from burnmeter.state import HOUR, State
+from burnmeter.purse import Purse, purses
+from burnmeter.state import State
 
-RELEASE = "release"
+SOONEST_S = 0.05
+"""Between two looks, however near a rung is: the spend is counted in milliseconds."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Notify:
-    """Tell people, once per rung and epoch."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Action:
+    """One thing to do. `key` names it for ever: (stack, rung, epoch)."""
 
-    rung: str
+    rung: Rung
     epoch: int
     key: str
     text: str
+    """What people are told; empty: nothing beyond the rung above."""
+    again: bool = False
+    """The rung was taken before, and what it does is still owed."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Release:
-    """End the compute; repeated until it is done."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class View:
+    """Everything that a decision depends on."""
 
-    epoch: int
+    now: Moment
+    state: State
+    seen: Sample
+    plan: Plan
+    purses: Mapping[str, Purse]
 
-
-Action = Notify | Release
-
-
-def decide(state: State, plan: Plan, *, alive: bool) -> tuple[Action, ...]:
-    """Return what has to be done now, in the order of the ladder; `alive`: whether an instance lives."""
-    return (*_notices(state, plan), *_release(state, plan, alive=alive))
-
-
-def spent_out(state: State, plan: Plan) -> bool:
-    """Whether nothing is left."""
-    return state.spent >= plan.limit
+    def epoch(self, cause: str) -> int:
+        """Return the count that tells this climb of a cause's rungs from the one before."""
+        own = {ladder.IDLE: self.state.quiet.number, ladder.STALL: self.state.stepless.number}
+        return {**own, ladder.ORDER: self.state.stops}.get(cause, self.state.epoch)
 
 
-def rate_per_h(plan: Plan, *, alive: bool) -> Decimal:
-    """Return what an hour costs now."""
-    return plan.storage_per_h + (plan.compute_per_h if alive else 0)
+def decide(now: Moment, state: State, seen: Sample, plan: Plan) -> tuple[Action, ...]:
+    """Return what has to be done now, in the order of the ladder."""
+    view = look(now, state, seen, plan)
+    return tuple(action for cause in ladder.CAUSES for action in _climb(view, cause))
 
 
-def seconds_left(state: State, plan: Plan, *, alive: bool) -> Decimal | None:
-    """Return how long the rest lasts at the present rate; None for ever."""
-    rate = rate_per_h(plan, alive=alive)
-    return max(Decimal(0), plan.limit - state.spent) / rate * HOUR if rate else None
+def look(now: Moment, state: State, seen: Sample, plan: Plan) -> View:
+    """Return the view from this moment."""
+    return View(now=now, state=state, seen=seen, plan=plan, purses=purses(state, seen, plan))
 
 
-def pause_s(state: State, plan: Plan, *, alive: bool) -> float:
-    """Return for how many seconds nothing can happen: a tick, or less where the limit comes before it."""
-    left = seconds_left(state, plan, alive=alive)
-    return plan.tick_s if not left or not plan.stops else min(plan.tick_s, float(left))
+def spent_out(view: View) -> Purse | None:
+    """Return the purse in which nothing is left, if there is one."""
+    return next((purse for purse in view.purses.values() if purse.empty), None)
 
 
-def next_rung(state: State, plan: Plan) -> str | None:
-    """Return the rung that comes next, None above the last."""
-    ladder = [_rung(percent) for percent in plan.alarm_percent] + ([RELEASE] if plan.stops else [])
-    return next((rung for rung in ladder if (rung, state.epoch) not in state.taken), None)
+def seconds_left(view: View, *, alive: bool) -> Decimal | None:
+    """Return how long the rest of the scarcest purse lasts with an instance or without one; None for ever."""
+    left = [purse.seconds_left(alive=alive) for purse in view.purses.values()]
+    known = [seconds for seconds in left if seconds is not None]
+    return min(known) if known else None
 
 
-def _notices(state: State, plan: Plan) -> Iterator[Notify]:
-    for percent in plan.alarm_percent:
-        if state.spent * 100 >= percent * plan.limit:
-            text = f"{_share(state, plan)} is spent: the {percent} % alarm"
-            yield from _once(state, plan, _rung(percent), text)
-    if plan.stops and spent_out(state, plan):
-        yield from _once(state, plan, RELEASE, f"{_share(state, plan)} is spent: the compute ends now, disks stay")
+def pause_s(view: View) -> float:
+    """Return for how many seconds nothing can happen: a tick, or less where a rung comes before it."""
+    coming = [seconds for _, seconds in upcoming(view) if seconds is not None and seconds > 0]
+    return min([view.plan.tick_s, *(max(SOONEST_S, seconds) for seconds in coming)])
 
 
-def _release(state: State, plan: Plan, *, alive: bool) -> Iterator[Release]:
-    if plan.stops and spent_out(state, plan) and (alive or state.epoch not in state.released):
-        yield Release(epoch=state.epoch)
+def upcoming(view: View) -> list[tuple[Rung, float | None]]:
+    """Return the rungs still ahead with the seconds until each, at the present rate and if nothing changes; soonest first.
+
+    None: nobody can tell, because nothing is spent by the hour now.
+    """
+    found = [row for cause in ladder.CAUSES for row in _ahead(view, cause)]
+    return sorted(found, key=lambda row: float("inf") if row[1] is None else row[1])
 
 
-def _once(state: State, plan: Plan, rung: str, text: str) -> Iterator[Notify]:
-    if (rung, state.epoch) not in state.taken:
-        key = f"{plan.experiment}/{rung}/{state.epoch}"
-        yield Notify(rung=rung, epoch=state.epoch, key=key, text=f"{plan.experiment}: {text}")
+def _climb(view: View, cause: str) -> Iterator[Action]:
+    """Take what is due: alarms of money each by itself, the rest from the lowest rung up, where none is passed over."""
+    if not _holds(view, cause):
+        return
+    rungs = [rung for rung in view.plan.ladder if rung.cause == cause]
+    alarms = [rung for rung in rungs if _is_alarm(rung)]
+    for rung in alarms:
+        if _taken(view, rung) is None and _money_due(view, rung):
+            yield _action(view, rung)
+    yield from _chain(view, [rung for rung in rungs if rung not in alarms and not _skipped(view, rung)])
+    if (refused := _refusal(view, cause)) is not None:
+        yield refused
 
 
-def _share(state: State, plan: Plan) -> str:
-    return f"{state.spent:.2f} of {plan.limit} {plan.currency}"
+def _chain(view: View, rungs: list[Rung]) -> Iterator[Action]:
+    below: tuple[Rung, Moment] | None = None
+    for rung in rungs:
+        taken = _taken(view, rung)
+        if taken is None and not _due(view, rung, below):
+            return
+        if taken is None or _owed(view, rung):
+            yield _action(view, rung, again=taken is not None)
+        below = (rung, taken or view.now)
 
 
-def _rung(percent: int) -> str:
-    return f"notify-{percent}"
+def _is_alarm(rung: Rung) -> bool:
+    return rung.cause in ladder.MONEY and rung.act == ladder.NOTIFY
+
+
+def _taken(view: View, rung: Rung) -> Moment | None:
+    return view.state.taken.get((rung.name, view.epoch(rung.cause)))
+
+
+def _done(view: View, rung: Rung) -> bool:
+    return (rung.name, view.epoch(rung.cause)) in view.state.done
+
+
+def _holds(view: View, cause: str) -> bool:
+    """Whether there is a reason to climb at all."""
+    if cause == ladder.ORDER:
+        return view.state.stops > 0 and (f"order-{ladder.RELEASE}", view.state.stops) not in view.state.done
+    if cause in ladder.MONEY:
+        return cause in view.purses
+    return view.seen.alive and not paused(view)
+
+
+def paused(view: View) -> bool:
+    """Whether a person asked for patience with idle and stalled runs."""
+    pause = view.state.pause
+    return pause is not None and view.now.since(pause.at) < pause.for_s
+
+
+def _skipped(view: View, rung: Rung) -> bool:
+    """Nobody is asked or stopped where nothing lives; the release alone is made sure of."""
+    return not view.seen.alive and rung.act in (ladder.CHECKPOINT, ladder.STOP)
+
+
+def _due(view: View, rung: Rung, below: tuple[Rung, Moment] | None) -> bool:
+    if rung.cause in ladder.MONEY and rung.act == ladder.CHECKPOINT:
+        return _money_due(view, rung)
+    if rung.cause in ladder.MONEY and not view.purses[rung.cause].empty:
+        return False
+    if below is None:
+        return rung.cause in (*ladder.MONEY, ladder.ORDER) or _spell_s(view, rung.cause) >= rung.delay_s
+    return _done(view, below[0]) or view.now.since(below[1]) >= rung.delay_s
+
+
+def _money_due(view: View, rung: Rung) -> bool:
+    purse = view.purses[rung.cause]
+    if rung.forecast:
+        return _runs_out_first(view, purse)
+    if purse.spent * 100 >= rung.percent * purse.limit:
+        return True
+    left = purse.seconds_left(alive=view.seen.alive) if rung.before_s else None
+    return left is not None and float(left) <= rung.before_s
+
+
+def _runs_out_first(view: View, purse: Purse) -> bool:
+    """Whether, at the present rate, the limit comes before the end of the run."""
+    if not view.seen.alive or view.plan.run_s is None:
+        return False
+    ahead_s, left = view.plan.run_s - float(view.seen.living_s), purse.seconds_left(alive=True)
+    return left is not None and ahead_s > float(left)
+
+
+def _owed(view: View, rung: Rung) -> bool:
+    """A stop is repeated until its program ended well, a release also whenever something lives again."""
+    if rung.cause in ladder.MONEY and not view.purses[rung.cause].empty:
+        return False
+    undone = not _done(view, rung)
+    if rung.act == ladder.STOP:
+        return undone and view.seen.alive
+    return rung.act == ladder.RELEASE and (undone or view.seen.alive)
+
+
+def _spell_s(view: View, cause: str) -> float:
+    return (view.state.quiet if cause == ladder.IDLE else view.state.stepless).seconds
+
+
+def _refusal(view: View, cause: str) -> Action | None:
+    """People are told, once, that the platform did not do what was asked of it."""
+    rungs = [rung for rung in view.plan.ladder if rung.cause == cause]
+    failed = [rung.name for rung in rungs if (rung.name, view.epoch(cause)) in view.state.refused]
+    if not failed:
+        return None
+    told = Rung(name=f"{failed[0]}-refused", act=ladder.NOTIFY, cause=cause, way_back="the next tick tries again")
+    return _action(view, told) if _taken(view, told) is None else None
+
+
+def _action(view: View, rung: Rung, *, again: bool = False) -> Action:
+    epoch = view.epoch(rung.cause)
+    key = f"{view.plan.experiment}/{rung.name}/{epoch}"
+    return Action(rung=rung, epoch=epoch, key=key, text="" if again else wording.text(view, rung), again=again)
+
+
+def _ahead(view: View, cause: str) -> Iterator[tuple[Rung, float | None]]:
+    rungs = [rung for rung in view.plan.ladder if rung.cause == cause and not rung.forecast]
+    if cause in ladder.MONEY:
+        for rung in rungs:
+            if cause in view.purses and _taken(view, rung) is None and not _skipped(view, rung):
+                yield rung, view.purses[cause].seconds_until(rung.percent, rung.before_s, alive=view.seen.alive)
+    elif _holds(view, cause) and (cause == ladder.ORDER or _spell_s(view, cause)):
+        yield from _ahead_in_turn(view, rungs)
+
+
+def _ahead_in_turn(view: View, rungs: list[Rung]) -> Iterator[tuple[Rung, float | None]]:
+    at = 0.0
+    for rung in rungs:
+        if (taken := _taken(view, rung)) is not None:
+            at = -view.now.since(taken)
+            continue
+        spell = rung.cause != ladder.ORDER and rung.act == ladder.NOTIFY
+        at = rung.delay_s - _spell_s(view, rung.cause) if spell else at + rung.delay_s
+        yield rung, max(0.0, at)

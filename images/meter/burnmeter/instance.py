@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,37 +14,89 @@ from typing import Any
 from burnmeter import clock
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Sample:
-    """One look: which instances there were, how long each was used, and whether the last one lives."""
+    """One look: which instances there were, how long each was used, whether the last one lives, and what it does."""
 
-    seconds: dict[str, Decimal]
-    alive: bool
+    seconds: Mapping[str, Decimal] = field(default_factory=dict)
+    alive: bool = False
+    living: str = ""
+    """Name of the instance that lives."""
+    utilisation: int | None = None
+    """The busiest GPU's, in percent; None: not readable, and then nobody is called idle."""
+    step: str = ""
+    """What the run's heartbeat looks like; it changes with every step."""
+    attended: bool = False
+    """Whether somebody typed at a terminal lately."""
+    acknowledged: bool = False
+    """Whether the run says that its checkpoint is written."""
+    others: Decimal = Decimal(0)
+    """Spent by the owner's other experiments."""
+    others_per_h: Decimal = Decimal(0)
+
+    @property
+    def living_s(self) -> Decimal:
+        """How long the living instance was used."""
+        return self.seconds.get(self.living, Decimal(0))
+
+
+class Eyes:
+    """Looks at one instance again and again; reads a file only when it changed."""
+
+    __slots__ = ("_current", "_records", "_seen")
+
+    def __init__(self, current: Path) -> None:
+        self._current = current
+        self._seen: object = None
+        self._records: list[dict[str, Any]] = []
+
+    def look(self, now: clock.Moment) -> Sample:
+        """Return the record's account and those of earlier instances beside it."""
+        if (version := self._version()) != self._seen or version is None:
+            self._records, self._seen = _records(self._current), version
+        last = self._records[-1] if self._records else {}
+        alive = bool(last) and last.get("ended") is None and lives(last, now.boot_id)
+        heartbeat = self._current.parent / "heartbeat"
+        seconds = {one["id"]: _seconds(one, heartbeat, now, alive=alive and one is last) for one in self._records}
+        return Sample(seconds=seconds, alive=alive, living=last.get("id", "") if alive else "")
+
+    def _version(self) -> object:
+        """Every record is replaced by a rename, which its folder's time shows."""
+        try:
+            file, folder = os.stat(self._current), os.stat(self._current.parent)  # noqa: PTH116  # per tick and instance
+        except OSError:
+            return None
+        return file.st_ino, file.st_mtime_ns, file.st_size, folder.st_mtime_ns
 
 
 def sample(current: Path, now: clock.Moment) -> Sample:
-    """Look at the record `current` and at those of earlier instances beside it."""
-    record = _read(current)
-    found = [_read(path) for path in sorted(current.parent.glob("i-*.json"))]
-    records = {one["id"]: one for one in [*found, record] if one}
-    alive = bool(record) and record.get("ended") is None and lives(record, now.boot_id)
-    seconds = {
-        name: _seconds(one, current.parent / "heartbeat", now, alive=alive and name == record.get("id"))
-        for name, one in records.items()
-    }
-    return Sample(seconds=seconds, alive=alive)
+    """Look once at the record `current`."""
+    return Eyes(current).look(now)
 
 
-def lives(record: dict[str, Any], boot_id: str) -> bool:
+def with_others(seen: Sample, others: Decimal, per_h: Decimal) -> Sample:
+    """Return the sample with what the owner's other experiments spent."""
+    return replace(seen, others=others, others_per_h=per_h)
+
+
+def lives(record: Mapping[str, Any], boot_id: str) -> bool:
     """Whether the recorded process runs: same boot, same pid, same start, no zombie."""
     try:
-        fields = Path(f"/proc/{record['pid']}/stat").read_text().rpartition(")")[2].split()
+        with open(f"/proc/{record['pid']}/stat", "rb") as file:  # noqa: PTH123  # per tick and instance
+            fields = file.read().rpartition(b")")[2].split()
     except (OSError, KeyError):
         return False
-    return record.get("boot_id") == boot_id and int(fields[19]) == record.get("pid_start") and fields[0] not in "ZX"
+    return record.get("boot_id") == boot_id and int(fields[19]) == record.get("pid_start") and fields[0] not in b"ZX"
 
 
-def _seconds(record: dict[str, Any], heartbeat: Path, now: clock.Moment, *, alive: bool) -> Decimal:
+def _records(current: Path) -> list[dict[str, Any]]:
+    """Return every instance's record, the current one last."""
+    record = _read(current)
+    earlier = [_read(path) for path in sorted(current.parent.glob("i-*.json"))]
+    return [*(one for one in earlier if one and one["id"] != record.get("id")), *([record] if record else [])]
+
+
+def _seconds(record: Mapping[str, Any], heartbeat: Path, now: clock.Moment, *, alive: bool) -> Decimal:
     started = record["started"]
     if alive:
         used = now.boottime - started["boottime"]
@@ -64,4 +118,21 @@ def _read(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) and {"id", "started"} <= found.keys() else {}
+    return found if isinstance(found, dict) and _sound(found) else {}
+
+
+def _sound(record: Mapping[str, Any]) -> bool:
+    """Whether a record can be counted: what another program wrote, or a disk garbled, ends no meter."""
+    started, ended = record.get("started"), record.get("ended")
+    marks = [mark for mark in (started, ended) if mark is not None]
+    if not isinstance(record.get("id"), str) or started is None:
+        return False
+    return all(isinstance(mark, dict) and _instant(mark) for mark in marks)
+
+
+def _instant(mark: Mapping[str, Any]) -> bool:
+    try:
+        clock.of_iso(mark["wall"])
+        return abs(float(mark["boottime"])) < 1e12
+    except (KeyError, TypeError, ValueError):
+        return False

@@ -10,7 +10,7 @@ import fcntl
 import json
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,40 +75,105 @@ def read(path: Path) -> Contents:
 
 
 class Writer:
-    """The one writer; holds an exclusive lock, which ends with the process."""
+    """The one writer; holds an exclusive lock on the file, which ends with the process."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise LedgerBusyError(f"{path} is written by another meter: two cannot watch one budget") from None
-        except OSError as error:
-            raise LedgerError(f"{path} cannot be written: {error.strerror}") from None
+        self._file = _locked(path)
         self.contents = read(path)
         self._size = self.contents.sound_bytes
         os.ftruncate(self._file, self._size)
         _sync_folder(path.parent)
+        self._owed: list[Record] = []
 
-    def append(self, record: Record) -> None:
-        """Add a record durably; raise LedgerError when the disk does not take it. The next one goes after the last whole line."""
-        line = encode(record)
+    def append(self, record: Record, *, durable: bool = True) -> None:
+        """Add a record; raise LedgerError when the disk does not take it, which the next call tries again.
+
+        One that is not `durable` survives the death of this process, and a power cut once a later one is durable.
+        """
+        self._owed = [*_without_older_look(self._owed, record), record]
+        lines = b"".join(encode(one) for one in self._owed)
         try:
+            self._see_that_it_is_there()
             if os.fstat(self._file).st_size != self._size:  # a part of a line that the disk had no room for
                 os.ftruncate(self._file, self._size)
-            written = os.write(self._file, line)
-            if written != len(line):
+            written = os.write(self._file, lines)
+            if written != len(lines):
                 raise OSError(0, "the disk took only a part")
-            os.fsync(self._file)
+            if durable:
+                os.fsync(self._file)
         except OSError as error:
             raise LedgerError(f"{self._path} cannot be written: {error.strerror}") from None
-        self._size += len(line)
+        self._size += len(lines)
+        self._owed = []
+
+    def replace(self, shorten: Callable[[Iterable[Record]], Iterable[Record]]) -> None:
+        """Put a shorter ledger in the place of this one: at any instant, also in a power cut, one of the two is there.
+
+        The new file is locked before it has the name, so nobody gets in between. Raise LedgerError where that fails; the
+        old one then goes on.
+        """
+        fresh = self._path.with_name(f".{self._path.name}.fresh")
+        try:
+            self._see_that_it_is_there()
+            file = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                size = _write_all(file, shorten(read(self._path).records))
+                os.fsync(file)
+                fresh.replace(self._path)
+            except BaseException:
+                os.close(file)
+                raise
+        except OSError as error:
+            raise LedgerError(f"{self._path} cannot be made shorter: {error.strerror}") from None
+        os.close(self._file)
+        self._file, self._size = file, size
+        _sync_folder(self._path.parent)
+
+    def forget(self) -> None:
+        """Let go of what was read at the start."""
+        self.contents = Contents()
 
     def close(self) -> None:
         """Give the lock back."""
         os.close(self._file)
+
+    def _see_that_it_is_there(self) -> None:
+        """A file without a name takes every write and keeps none."""
+        held, named = os.fstat(self._file), os.stat(self._path)  # noqa: PTH116  # at every record
+        if (held.st_ino, held.st_dev) != (named.st_ino, named.st_dev):
+            raise OSError(0, "another file has its name")
+
+
+def _locked(path: Path) -> int:
+    """Return the open file under its lock; one that lost its name while we waited is let go."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and os.fstat(file).st_ino == path.stat().st_ino:
+                return file
+            os.close(file)
+    except BlockingIOError:
+        os.close(file)
+        raise LedgerBusyError(f"{path} is written by another meter: two cannot watch one budget") from None
+    except OSError as error:
+        raise LedgerError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _write_all(file: int, records: Iterable[Record]) -> int:
+    content = memoryview(b"".join(encode(record) for record in records))
+    size = len(content)
+    while content:
+        content = content[os.write(file, content) :]
+    return size
+
+
+def _without_older_look(owed: list[Record], record: Record) -> list[Record]:
+    """Of looks that the disk did not take, the last says everything."""
+    return [one for one in owed if one.get("kind") != "used"] if record.get("kind") == "used" else owed
 
 
 def _record(line: bytes) -> Record | None:

@@ -1,135 +1,248 @@
-"""The loop: look, account, decide, act, tell. Its state is the ledger; killed at any point it goes on from there."""
+"""One experiment: look, account, decide, act, tell. Its state is the ledger; killed at any point it goes on from there."""
 
 from __future__ import annotations
 
 import contextlib
 import queue
-import subprocess
 import sys
-import threading
 import time
-from collections.abc import Mapping
-from decimal import Decimal
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from burnmeter import clock, instance, status
+from burnmeter import accounts, asking, clock, decide, ladder, orders, owner, signs, status
 from burnmeter import plan as plans
 from burnmeter.channels import Notice
-from burnmeter.decide import Notify, Release, decide, pause_s
+from burnmeter.compaction import thinned
 from burnmeter.delivery import Deliveries
+from burnmeter.errand import Errands
+from burnmeter.instance import Eyes, Sample, with_others
 from burnmeter.ledger import LedgerError, Writer
-from burnmeter.plan import Plan
-from burnmeter.state import STORAGE, Account, State, fold
+from burnmeter.plan import Program
+from burnmeter.state import fold
 
-_RELEASE_S = 300
 _LAST_WORDS_S = 5.0
-_LOOK_S = 0.1
+_LEDGER_TROUBLE = "ledger"
+_SYNC_S = 60.0
+_MOST_LOOKS = 5760
+"""Records between two shortenings: a day of looks at fifteen seconds."""
+_RENEW = "renew"
 
 
 class Meter:
     """Watches one experiment."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, utilisation: Callable[[], int | None] = lambda: None) -> None:
         self._folder = folder
+        self._utilisation = utilisation
         self._writer = Writer(folder / "ledger.jsonl")
         if self._writer.contents.warning:
             self._log(self._writer.contents.warning)
         self.state = fold(self._writer.contents.records)
+        self._looks = len(self._writer.contents.records)
+        self._writer.forget()
         self.trouble = ""
         """Why the ledger does not take records; empty when it does."""
         self.plan = plans.load(folder)
-        self._deliveries = Deliveries(self.plan.channels)
-        self._pause_s = self.plan.tick_s
+        self.wait_s = 0.0
+        """Seconds until the next look is due."""
+        self._owner_trouble = ""
+        self._synced = 0.0
+        self._owed = False
+        self._deliveries: Deliveries | None = None
+        self._errands = Errands()
+        self._eyes = Eyes(self.plan.instance)
         self._arm()
-
-    def run(self, over: threading.Event, reload: threading.Event) -> None:
-        """Tick until `over`; a set `reload` takes the changed plan at once."""
-        while not over.is_set():
-            if reload.is_set():
-                reload.clear()
-                self._reload()
-            self.tick()
-            self._wait(over, reload)
-        self.tick()
-        self._deliveries.finish(_LAST_WORDS_S)
-        self._note_arrivals()
-        self._writer.close()
 
     def tick(self) -> None:
         """Look once, and do what follows."""
         now = clock.now()
-        seen = instance.sample(self.plan.instance, now)
-        self._record({"kind": "used", "at": now.as_json(), "use": _use(self.state, self.plan, seen, now)})
-        for action in decide(self.state, self.plan, alive=seen.alive):
-            if isinstance(action, Notify):
-                self._take(action)
-            else:
-                self._release(action)
+        seen = self._look(now)
+        self._follow_orders()
+        self._note_outcomes()
+        self._record(accounts.used(self.state, self.plan, seen, now))
+        for action in decide.decide(now, self.state, seen, self.plan):
+            self._act(action, now)
+        self._note_answer(now, seen)
         self._note_arrivals()
         self._hand_over()
-        status.write(self._folder, self.state, self.plan, alive=seen.alive, trouble=self._troubles())
-        self._pause_s = pause_s(self.state, self.plan, alive=seen.alive)
+        self._publish(now, seen)
+        view = decide.look(now, self.state, seen, self.plan)
+        status.write(self._folder, view, self.troubles())
+        self.wait_s = decide.pause_s(view)
 
-    def _wait(self, *events: threading.Event) -> None:
-        """Until the next tick or a signal; what a channel took meanwhile is written down at once, so that it is told once."""
-        until = time.monotonic() + self._pause_s
-        while time.monotonic() < until and not any(event.is_set() for event in events):
-            self._note_arrivals()
-            time.sleep(_LOOK_S)
+    def attend(self) -> None:
+        """Write down what came meanwhile, between two looks: what a channel took is told once, also when we are killed."""
+        self._note_arrivals()
+        if self._errands.over:
+            self.tick()
 
-    def _arm(self) -> None:
-        """A changed limit opens a new epoch: what was reached below the old one can be reached anew."""
-        if self.state.limit != self.plan.limit:
-            self._record({"kind": "armed", "epoch": self.state.epoch + 1, "limit": str(self.plan.limit)})
+    @property
+    def waits(self) -> bool:
+        """Whether a channel or a program has yet to answer."""
+        return self._errands.busy or self._owed
 
-    def _reload(self) -> None:
+    def reload(self) -> None:
+        """Take the changed plan, what was used until now at the old prices."""
         try:
-            self.plan = plans.load(self._folder)
+            fresh = plans.load(self._folder)
         except plans.PlanError as error:
             self._log(f"the old plan stays: {error}")
             return
-        self._deliveries.finish(0)
-        self._deliveries = Deliveries(self.plan.channels)
+        if fresh == self.plan:
+            return
+        if self._deliveries is not None:
+            self._deliveries.finish(0)
+            self._note_arrivals()
+            self._deliveries = None
+        self.plan, self._eyes = fresh, Eyes(fresh.instance)
         self._arm()
 
-    def _take(self, action: Notify) -> None:
-        self._log(action.text)
-        self._record(
-            {"kind": "taken", "rung": action.rung, "epoch": action.epoch, "key": action.key, "text": action.text}
-        )
+    def finish(self) -> None:
+        """Close the accounts, give what is under way a last chance, and the ledger back."""
+        self.tick()
+        self._errands.wait(_LAST_WORDS_S)
+        self._note_outcomes()
+        if self._deliveries:
+            self._deliveries.finish(_LAST_WORDS_S)
+        self._note_arrivals()
+        self._writer.close()
 
-    def _release(self, action: Release) -> None:
-        """The platform's own program ends the compute; until it says so, every tick tries again."""
+    def troubles(self) -> list[str]:
+        """Return what is wrong with ledger, shared folder or channels, in words."""
+        failures = self._deliveries.failures.values() if self._deliveries else ()
+        return [*filter(None, [self.trouble, self._owner_trouble]), *failures]
+
+    def _look(self, now: clock.Moment) -> Sample:
+        seen = self._eyes.look(now)
+        busy = self._utilisation() if self.plan.idle and seen.alive else None
+        seen = signs.with_signs(seen, self.plan, now, busy)
+        if self.plan.owner is None:
+            return seen
         try:
-            done = subprocess.run(
-                self.plan.release,
-                input=self.plan.release_stdin,
-                capture_output=True,
-                text=True,
-                timeout=_RELEASE_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            self._log(f"release failed, trying again: {type(error).__name__}")
+            spent, rate = owner.others(self.plan.owner, self.plan.experiment, self.plan.currency, now)
+        except owner.CurrencyError as error:
+            self._owner_trouble = str(error)
+            return seen
+        return with_others(seen, spent, rate)
+
+    def _publish(self, now: clock.Moment, seen: Sample) -> None:
+        if self.plan.owner is None:
             return
-        if done.returncode != 0:
-            self._log(f"release failed, trying again: {done.stderr.strip()[-500:]}")
+        rate = self.plan.storage_per_h + (self.plan.compute_per_h if seen.alive else 0)
+        spend = {"currency": self.plan.currency, "spent": str(self.state.spent), "rate_per_h": str(rate)}
+        try:
+            owner.publish(self.plan.owner, self.plan.experiment, spend, now)
+            self._owner_trouble = ""
+        except OSError as error:
+            self._owner_trouble = f"the owner's folder takes no file: {error.strerror}"
+
+    def _arm(self) -> None:
+        """A changed limit opens a new epoch: what was reached below the old one can be reached anew."""
+        plan, state, now = self.plan, self.state, clock.now()
+        if state.prices != accounts.prices(plan):
+            if state.prices:  # until now it was used at the old ones
+                self._record(accounts.used(state, plan, self._eyes.look(now), now))
+            money = {"compute_per_h": str(plan.compute_per_h), "storage_per_h": str(plan.storage_per_h)}
+            self._record({"kind": "priced", "at": now.as_json(), "currency": plan.currency, **money})
+        owner_limit = str(plan.owner.limit) if plan.owner else ""
+        stated = (str(plan.limit), owner_limit, plan.lifetime_s)
+        if state.stated == stated:
             return
-        self._record({"kind": "released", "epoch": action.epoch})
+        same = state.stated is not None and state.stated[:2] == stated[:2]
+        own = {"limit": stated[0], "owner_limit": stated[1], "lifetime_s": stated[2], "currency": plan.currency}
+        self._record({"kind": "armed", "at": now.as_json(), "epoch": state.epoch + (not same), **own})
+
+    def _act(self, action: decide.Action, now: clock.Moment) -> None:
+        rung = action.rung
+        if not action.again:
+            self._log(action.text or f"{self.plan.experiment}: {rung.name}")
+            taken = {"rung": rung.name, "epoch": action.epoch, "key": action.key, "text": action.text}
+            self._record({"kind": "taken", "at": now.as_json(), **taken})
+        program = self._program(action)
+        if program is not None:
+            name = f"{rung.name}/{action.epoch}"
+            if failure := self._errands.start(name, program):
+                self._fail(name, failure)
+
+    def _program(self, action: decide.Action) -> Program | None:
+        if action.rung.act == ladder.CHECKPOINT:
+            try:
+                return asking.request(self.plan, action.key)
+            except OSError as error:
+                self._log(f"no checkpoint could be asked for: {error.strerror}")
+                return None
+        return {ladder.STOP: self.plan.stop, ladder.RELEASE: self.plan.release}.get(action.rung.act)
+
+    def _note_outcomes(self) -> None:
+        for outcome in self._errands.ended():
+            if outcome.failure:
+                self._fail(outcome.name, outcome.failure)
+            elif outcome.name != _RENEW and self._answers(outcome.name):
+                rung, _, epoch = outcome.name.rpartition("/")
+                self._record({"kind": "done", "rung": rung, "epoch": int(epoch)})
+
+    def _answers(self, name: str) -> bool:
+        """A signal that was sent is no checkpoint yet; a request that was answered is one."""
+        checkpoint = self.plan.checkpoint
+        return ladder.CHECKPOINT not in name or (checkpoint is not None and checkpoint.by == "http")
+
+    def _fail(self, name: str, failure: str) -> None:
+        self._log(f"{name} failed: {failure}")
+        rung, _, epoch = name.rpartition("/")
+        if name != _RENEW and (rung, int(epoch)) not in self.state.refused:
+            self._record({"kind": "refused", "rung": rung, "epoch": int(epoch)})
+
+    def _note_answer(self, now: clock.Moment, seen: Sample) -> None:
+        """The run's answer counts for the rungs that asked."""
+        if not seen.acknowledged:
+            return
+        view = decide.look(now, self.state, seen, self.plan)
+        for rung in self.plan.ladder:
+            asked = (rung.name, view.epoch(rung.cause))
+            if rung.act == ladder.CHECKPOINT and asked in self.state.taken and asked not in self.state.done:
+                self._record({"kind": "done", "rung": asked[0], "epoch": asked[1]})
+
+    def _follow_orders(self) -> None:
+        """An order is written down before its file goes: killed in between, its name tells that it was carried out."""
+        for path, order in orders.waiting(self._folder):
+            if order is None:
+                self._log(f"{path} is no order: left aside")
+                path.replace(path.with_suffix(".wrong"))
+                continue
+            if order["order"] not in self.state.orders:
+                self._log(f"order: {order['kind']} {order.get('reason', '')}".rstrip())
+                self._record(order)
+                if order["kind"] == orders.EXTEND and self.plan.renew.argv:
+                    self._errands.start(_RENEW, self.plan.renew)
+            path.unlink(missing_ok=True)
 
     def _record(self, record: Mapping[str, Any]) -> None:
         """The record counts from now on, also where the disk does not take it; then people are told that it does not."""
         self.state = fold([record], self.state)
+        look = record["kind"] == "used"
         try:
-            self._writer.append(record)
+            self._writer.append(record, durable=not look or self._sync_is_due())
+            self._looks += 1
+            if look and self._looks > _MOST_LOOKS:
+                self._looks = 0
+                self._writer.replace(thinned)
             self.trouble = ""
         except LedgerError as error:
-            self._log(str(error))
+            if str(error) != self.trouble:
+                self._log(str(error))
             self.trouble = str(error)
 
+    def _sync_is_due(self) -> bool:
+        """A look that a power cut takes is made up for by the next one: it counts from the instance's start."""
+        now = time.monotonic()
+        if now - self._synced < _SYNC_S:
+            return False
+        self._synced = now
+        return True
+
     def _note_arrivals(self) -> None:
-        while True:
+        while self._deliveries is not None:
             try:
                 key, channel = self._deliveries.arrived.get_nowait()
             except queue.Empty:
@@ -138,13 +251,26 @@ class Meter:
                 self._record({"kind": "delivered", "key": key, "channel": channel})
 
     def _hand_over(self) -> None:
-        for index in range(len(self.plan.channels)):
-            for key, text in self.state.notices.items():
-                if (key, index) not in self.state.delivered:
-                    self._deliveries.hand_over(self._notice(key, text), index)
-            if self.trouble:
-                text = f"{self.plan.experiment}: the ledger takes no records; the compute's own deadline still holds"
-                self._deliveries.hand_over(self._notice(f"{self.plan.experiment}/{_LEDGER_TROUBLE}", text), index)
+        """Channels have threads: they are there while there is something to deliver."""
+        owed = [
+            (index, key, text)
+            for index in range(len(self.plan.channels))
+            for key, text in self.state.notices.items()
+            if (key, index) not in self.state.delivered
+        ]
+        if self.trouble:
+            text = f"{self.plan.experiment}: the ledger takes no records; the compute's own deadline still holds"
+            owed += [
+                (index, f"{self.plan.experiment}/{_LEDGER_TROUBLE}", text) for index in range(len(self.plan.channels))
+            ]
+        self._owed = bool(owed)
+        for index, key, text in owed:
+            self._hand(index, self._notice(key, text))
+
+    def _hand(self, index: int, notice: Notice) -> None:
+        if self._deliveries is None:  # channels have threads: they come with the first notice
+            self._deliveries = Deliveries(self.plan.channels)
+        self._deliveries.hand_over(notice, index)
 
     def _notice(self, key: str, text: str) -> Notice:
         return Notice(
@@ -152,36 +278,10 @@ class Meter:
             text=text,
             experiment=self.plan.experiment,
             spent=f"{self.state.spent:.2f}",
-            limit=str(self.plan.limit),
+            limit=str(self.state.limit),
             currency=self.plan.currency,
         )
-
-    def _troubles(self) -> list[str]:
-        return [*filter(None, [self.trouble]), *self._deliveries.failures.values()]
 
     def _log(self, text: str) -> None:
         with contextlib.suppress(OSError):  # on a full disk the watch goes on without words
             print(f"{clock.iso(clock.now().wall)} {text}", file=sys.stderr, flush=True)
-
-
-_LEDGER_TROUBLE = "ledger"
-
-
-def account(state: State, plan: Plan, now: clock.Moment) -> State:
-    """Return the state with everything used until now, without writing it."""
-    seen = instance.sample(plan.instance, now)
-    return fold([{"kind": "used", "at": now.as_json(), "use": _use(state, plan, seen, now)}], state)
-
-
-def _use(state: State, plan: Plan, seen: instance.Sample, now: clock.Moment) -> dict[str, list[str]]:
-    """Return name → [seconds, cost] of every account that grew."""
-    stored = state.accounts.get(STORAGE, Account())
-    passed = Decimal(str(round(now.since(state.last), 3))) if state.last else Decimal(0)
-    grown = {STORAGE: stored.until(stored.seconds + passed, plan.storage_per_h)}
-    for name, seconds in seen.seconds.items():
-        grown[name] = state.accounts.get(name, Account()).until(seconds, plan.compute_per_h)
-    return {
-        name: [str(one.seconds), str(one.cost)]
-        for name, one in grown.items()
-        if one != state.accounts.get(name) or name == STORAGE
-    }

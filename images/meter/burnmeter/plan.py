@@ -4,37 +4,102 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from burnmeter import ladder
+
 SCHEMA = "burnin.meter-plan/1"
-_KEYS: Mapping[str, type | tuple[type, ...]] = {
-    "schema": str,
-    "experiment": str,
-    "folder": str,
-    "currency": str,
-    "compute_per_h": str,
-    "storage_per_h": str,
-    "limit": str,
-    "alarm_percent": list,
-    "lifetime_s": (int, float),
-    "at_limit": str,
-    "tick_s": (int, float),
-    "grace_s": (int, float),
-    "channels": list,
-    "instance": str,
-    "release": list,
-    "release_stdin": str,
-    "revision": int,
+_NUMBER = (int, float)
+_NEEDED: Any = object()
+_KEYS: Mapping[str, tuple[type | tuple[type, ...], Any]] = {
+    "schema": (str, _NEEDED),
+    "experiment": (str, _NEEDED),
+    "folder": (str, _NEEDED),
+    "currency": (str, _NEEDED),
+    "compute_per_h": (str, _NEEDED),
+    "storage_per_h": (str, _NEEDED),
+    "limit": (str, _NEEDED),
+    "alarm_percent": (list, _NEEDED),
+    "lifetime_s": (_NUMBER, _NEEDED),
+    "at_limit": (str, _NEEDED),
+    "tick_s": (_NUMBER, _NEEDED),
+    "grace_s": (_NUMBER, _NEEDED),
+    "channels": (list, _NEEDED),
+    "instance": (str, _NEEDED),
+    "release": (list, _NEEDED),
+    "release_stdin": (str, _NEEDED),
+    "revision": (int, _NEEDED),
+    "stop": (list, []),
+    "stop_stdin": (str, ""),
+    "renew": (list, []),
+    "renew_stdin": (str, ""),
+    "idle": (dict, None),
+    "stall_s": (_NUMBER, None),
+    "at_idle": (str, "notify"),
+    "at_stall": (str, "notify"),
+    "act_after_s": (_NUMBER, 900),
+    "run_s": (_NUMBER, None),
+    "warn_before_s": (_NUMBER, None),
+    "checkpoint": (dict, None),
+    "signs": (str, ""),
+    "terminals": (str, "/dev/pts"),
+    "owner": (dict, None),
 }
-AT_LIMIT = ("notify", "stop", "release")
+"""Name → (type, default); a default of None may also be given as null."""
+_INNER: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
+    "idle": {"below_percent": _NUMBER, "for_s": _NUMBER},
+    "checkpoint": {"by": str, "deadline_s": _NUMBER, "program": list, "stdin": str, "url": str},
+    "owner": {"name": str, "limit": str, "folder": str},
+}
+_CHOICES = {
+    "at_limit": ("notify", "stop", "release"),
+    "at_idle": ("notify", "release"),
+    "at_stall": ("notify", "release"),
+}
 
 
 class PlanError(Exception):
     """The plan cannot be followed; the text says what is wrong in it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Program:
+    """A command line with what it reads on stdin; no command line: there is no such program."""
+
+    argv: tuple[str, ...] = ()
+    stdin: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Idle:
+    """What counts as idle: every GPU below so many percent, for so many seconds."""
+
+    below_percent: float
+    for_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checkpoint:
+    """How a run is asked to save itself: `signal` and `file` by a program and a file, `http` by a request."""
+
+    by: str
+    deadline_s: float
+    program: Program
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Owner:
+    """A total over all experiments that publish their spend in one folder."""
+
+    name: str
+    limit: Decimal
+    folder: Path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,35 +117,49 @@ class Plan:
     tick_s: float
     channels: tuple[Mapping[str, str], ...]
     instance: Path
-    release: tuple[str, ...]
-    release_stdin: str
+    release: Program
     revision: int
+    lifetime_s: float = 0.0
+    grace_s: float = 0.0
+    stop: Program = Program()
+    renew: Program = Program()
+    idle: Idle | None = None
+    stall_s: float | None = None
+    at_idle: str = "notify"
+    at_stall: str = "notify"
+    act_after_s: float = 900.0
+    """Between what was told of an idle or stalled run and what is done about it."""
+    run_s: float | None = None
+    """How long the run is expected to take, from its instance's start."""
+    warn_before_s: float | None = None
+    checkpoint: Checkpoint | None = None
+    signs: Path | None = None
+    """Where the run leaves `heartbeat` at each step, and is asked for a checkpoint."""
+    terminals: Path = Path("/dev/pts")
+    owner: Owner | None = None
 
     @property
     def stops(self) -> bool:
         """Whether the compute ends at the limit."""
         return self.at_limit != "notify"
 
+    @cached_property
+    def ladder(self) -> tuple[ladder.Rung, ...]:
+        """The rungs, cause by cause."""
+        return ladder.rows(self)
+
 
 def parse(text: str) -> Plan:
     """Return the plan in `text`; raise PlanError naming everything wrong. Never quotes a channel: its URL is a secret."""
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise PlanError("the plan is no JSON") from None
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         raise PlanError(f"expected a plan of schema {SCHEMA}")
-    problems = [f"unknown key {name!r}" for name in found if name not in _KEYS]
-    problems += [
-        f"{name}: missing or not of the right type"
-        for name, kind in _KEYS.items()
-        if not isinstance(found.get(name), kind) or isinstance(found.get(name), bool)
-    ]
-    if not problems and found["at_limit"] not in AT_LIMIT:
-        problems.append(f"at_limit = {found['at_limit']!r}, expected one of {', '.join(AT_LIMIT)}")
-    if problems:
+    if problems := list(_problems(found)):
         raise PlanError("; ".join(problems))
-    return _plan(found)
+    return _plan({name: found.get(name, default) for name, (_, default) in _KEYS.items()})
 
 
 def load(folder: Path) -> Plan:
@@ -102,26 +181,76 @@ def keep(folder: Path, text: str) -> None:
     fresh.replace(folder / "plan.json")
 
 
+def _problems(found: Mapping[str, Any]) -> Iterator[str]:
+    for name in found:
+        if name not in _KEYS:
+            yield f"unknown key {name!r}"
+    for name, (kind, default) in _KEYS.items():
+        value = found.get(name, default)
+        if value is None and default is None:
+            continue
+        if not _fits(value, kind):
+            yield f"{name}: missing or not of the right type"
+        elif name in _CHOICES and value not in _CHOICES[name]:
+            yield f"{name} = {value!r}, expected one of {', '.join(_CHOICES[name])}"
+        elif name in _INNER and (
+            wrong := [key for key, kind in _INNER[name].items() if not _fits(value.get(key), kind)]
+        ):
+            yield f"{name}: missing or not of the right type: {', '.join(wrong)}"
+
+
+def _fits(value: object, kind: type | tuple[type, ...]) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
 def _plan(found: Mapping[str, Any]) -> Plan:
-    try:
-        money = {name: Decimal(found[name]) for name in ("compute_per_h", "storage_per_h", "limit")}
-    except InvalidOperation:
-        raise PlanError("compute_per_h, storage_per_h and limit are decimal numbers") from None
-    if not all(amount.is_finite() and amount >= 0 for amount in money.values()):
-        raise PlanError("prices and limit are finite and not below zero")
+    owner, idle, checkpoint = found["owner"], found["idle"], found["checkpoint"]
     return Plan(
         experiment=found["experiment"],
         folder=Path(found["folder"]),
         currency=found["currency"],
-        compute_per_h=money["compute_per_h"],
-        storage_per_h=money["storage_per_h"],
-        limit=money["limit"],
+        compute_per_h=_money(found, "compute_per_h"),
+        storage_per_h=_money(found, "storage_per_h"),
+        limit=_money(found, "limit"),
         alarm_percent=tuple(found["alarm_percent"]),
         at_limit=found["at_limit"],
         tick_s=float(found["tick_s"]),
         channels=tuple(found["channels"]),
         instance=Path(found["instance"]),
-        release=tuple(found["release"]),
-        release_stdin=found["release_stdin"],
+        release=_program(found, "release"),
         revision=found["revision"],
+        lifetime_s=float(found["lifetime_s"]),
+        grace_s=float(found["grace_s"]),
+        stop=_program(found, "stop"),
+        renew=_program(found, "renew"),
+        idle=Idle(below_percent=idle["below_percent"], for_s=idle["for_s"]) if idle else None,
+        stall_s=found["stall_s"],
+        at_idle=found["at_idle"],
+        at_stall=found["at_stall"],
+        act_after_s=found["act_after_s"],
+        run_s=found["run_s"],
+        warn_before_s=found["warn_before_s"],
+        checkpoint=_checkpoint(checkpoint) if checkpoint else None,
+        signs=Path(found["signs"]) if found["signs"] else None,
+        terminals=Path(found["terminals"]),
+        owner=Owner(name=owner["name"], limit=_money(owner, "limit"), folder=Path(owner["folder"])) if owner else None,
     )
+
+
+def _money(found: Mapping[str, Any], name: str) -> Decimal:
+    try:
+        amount = Decimal(found[name])
+    except InvalidOperation:
+        raise PlanError(f"{name}: prices and limits are decimal numbers") from None
+    if not amount.is_finite() or amount < 0:
+        raise PlanError(f"{name}: prices and limits are finite and not below zero")
+    return amount
+
+
+def _program(found: Mapping[str, Any], name: str) -> Program:
+    return Program(argv=tuple(found[name]), stdin=found[f"{name}_stdin"])
+
+
+def _checkpoint(found: Mapping[str, Any]) -> Checkpoint:
+    program = Program(argv=tuple(found["program"]), stdin=found["stdin"])
+    return Checkpoint(by=found["by"], deadline_s=float(found["deadline_s"]), program=program, url=found["url"])

@@ -14,7 +14,7 @@ STORAGE = "storage"
 HOUR = Decimal(3600)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Account:
     """What one instance, or the disks, used and cost so far."""
 
@@ -28,22 +28,72 @@ class Account:
         return Account(seconds=seconds, cost=self.cost + (seconds - self.seconds) / HOUR * per_h)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spell:
+    """How long something has lasted without a break, as far as anybody looked, and the how-manieth time it is."""
+
+    seconds: float = 0.0
+    number: int = 0
+
+    def next(self, passed_s: float, *, lasts: bool) -> Spell:
+        """Return the spell after another look: longer, or over."""
+        if lasts:
+            return Spell(seconds=round(self.seconds + passed_s, 3), number=self.number)
+        return Spell(number=self.number + 1) if self.seconds else self
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prices:
+    """What an hour costs."""
+
+    compute_per_h: Decimal
+    storage_per_h: Decimal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pause:
+    """Idle and stall are not acted on for `for_s` seconds from `at`."""
+
+    at: clock.Moment
+    for_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class State:
     """The sum of a ledger."""
 
     epoch: int = 0
-    """Rises when the limit changes: the rungs below it can be reached anew."""
+    """Rises when a limit changes: the rungs below it can be reached anew."""
     limit: Decimal | None = None
+    """The limit that holds: the plan's, or the last extension of it."""
+    stated: tuple[str, str, float] | None = None
+    """(limit, owner's limit, lifetime in seconds) as the plan said when it was armed."""
+    lifetime_s: float | None = None
+    """An extended lifetime; None: the plan's."""
+    currency: str = ""
+    prices: Prices | None = None
     accounts: Mapping[str, Account] = field(default_factory=dict)
-    taken: frozenset[tuple[str, int]] = frozenset()
-    """(rung, epoch) that were decided."""
-    released: frozenset[int] = frozenset()
-    """Epochs in which the compute was ended."""
+    taken: Mapping[tuple[str, int], clock.Moment] = field(default_factory=dict)
+    """(rung, epoch) that were decided, and when."""
+    done: frozenset[tuple[str, int]] = frozenset()
+    """(rung, epoch) whose program ended well, or whose question was answered."""
+    refused: frozenset[tuple[str, int]] = frozenset()
+    """(rung, epoch) whose program failed at least once."""
     delivered: frozenset[tuple[str, int]] = frozenset()
     """(notice key, channel index) that a channel took."""
     notices: Mapping[str, str] = field(default_factory=dict)
     """Key to text, of every notice ever raised."""
+    orders: frozenset[str] = frozenset()
+    """Names of the orders that were carried out."""
+    stops: int = 0
+    """How often a person said `stop-now`."""
+    pause: Pause | None = None
+    quiet: Spell = Spell()
+    """No work on any GPU, no step, nobody at a terminal."""
+    stepless: Spell = Spell()
+    """An instance lives and no step was made."""
+    step: str = ""
+    """The run's last sign, to compare the next one with."""
     last: clock.Moment | None = None
 
     @property
@@ -53,35 +103,98 @@ class State:
 
 
 def fold(records: Iterable[Mapping[str, Any]], state: State | None = None) -> State:
-    """Return the state after `records`."""
+    """Return the state after `records`; one of a kind that is not known here changes nothing."""
     result = state or State()
     for record in records:
-        result = _FOLDS[record["kind"]](result, record)
+        step = _FOLDS.get(record["kind"])
+        result = step(result, record) if step else result
     return result
 
 
 def _armed(state: State, record: Mapping[str, Any]) -> State:
-    return replace(state, epoch=record["epoch"], limit=Decimal(record["limit"]))
+    limit, owner_limit, lifetime_s = record["limit"], record.get("owner_limit", ""), record.get("lifetime_s", 0.0)
+    return replace(
+        state,
+        epoch=record["epoch"],
+        limit=Decimal(limit),
+        stated=(limit, owner_limit, lifetime_s),
+        lifetime_s=None,
+        currency=record.get("currency", ""),
+    )
+
+
+def _priced(state: State, record: Mapping[str, Any]) -> State:
+    compute, storage = Decimal(record["compute_per_h"]), Decimal(record["storage_per_h"])
+    return replace(state, prices=Prices(compute_per_h=compute, storage_per_h=storage))
 
 
 def _used(state: State, record: Mapping[str, Any]) -> State:
     fresh = {
         name: Account(seconds=Decimal(seconds), cost=Decimal(cost)) for name, (seconds, cost) in record["use"].items()
     }
-    return replace(state, accounts={**state.accounts, **fresh}, last=clock.of_json(record["at"]))
+    quiet, stepless = (_spell(record.get(name)) for name in ("quiet", "stepless"))
+    return replace(
+        state,
+        accounts={**state.accounts, **fresh},
+        quiet=quiet,
+        stepless=stepless,
+        step=record.get("step", ""),
+        last=clock.of_json(record["at"]),
+    )
+
+
+def _spell(found: list[Any] | None) -> Spell:
+    return Spell(seconds=found[0], number=found[1]) if found else Spell()
 
 
 def _taken(state: State, record: Mapping[str, Any]) -> State:
-    taken = state.taken | {(record["rung"], record["epoch"])}
-    return replace(state, taken=taken, notices={**state.notices, record["key"]: record["text"]})
+    taken = {**state.taken, (record["rung"], record["epoch"]): clock.of_json(record["at"])}
+    notices = {**state.notices, record["key"]: record["text"]} if record["text"] else state.notices
+    return replace(state, taken=taken, notices=notices)
 
 
-def _released(state: State, record: Mapping[str, Any]) -> State:
-    return replace(state, released=state.released | {record["epoch"]})
+def _done(state: State, record: Mapping[str, Any]) -> State:
+    return replace(state, done=state.done | {(record["rung"], record["epoch"])})
+
+
+def _refused(state: State, record: Mapping[str, Any]) -> State:
+    return replace(state, refused=state.refused | {(record["rung"], record["epoch"])})
 
 
 def _delivered(state: State, record: Mapping[str, Any]) -> State:
     return replace(state, delivered=state.delivered | {(record["key"], record["channel"])})
 
 
-_FOLDS = {"armed": _armed, "used": _used, "taken": _taken, "released": _released, "delivered": _delivered}
+def _paused(state: State, record: Mapping[str, Any]) -> State:
+    pause = Pause(at=clock.of_json(record["at"]), for_s=record["for_s"])
+    return replace(state, pause=pause, orders=state.orders | {record["order"]})
+
+
+def _extended(state: State, record: Mapping[str, Any]) -> State:
+    """A higher limit opens a new epoch; a longer life alone does not."""
+    limit, lifetime_s = record["limit"], record["lifetime_s"]
+    return replace(
+        state,
+        epoch=state.epoch + (limit is not None),
+        limit=state.limit if limit is None else Decimal(limit),
+        lifetime_s=state.lifetime_s if lifetime_s is None else lifetime_s,
+        orders=state.orders | {record["order"]},
+    )
+
+
+def _stopped(state: State, record: Mapping[str, Any]) -> State:
+    return replace(state, stops=state.stops + 1, orders=state.orders | {record["order"]})
+
+
+_FOLDS = {
+    "armed": _armed,
+    "priced": _priced,
+    "used": _used,
+    "taken": _taken,
+    "done": _done,
+    "refused": _refused,
+    "delivered": _delivered,
+    "paused": _paused,
+    "extended": _extended,
+    "stop-now": _stopped,
+}

@@ -4,46 +4,53 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
-from burnmeter import clock, decide, instance
-from burnmeter.plan import Plan
-from burnmeter.state import State
+from burnmeter import clock, decide, instance, ladder
+from burnmeter.decide import View
 
 _PLACES = Decimal("0.0001")
 
 
-def describe(state: State, plan: Plan, *, alive: bool, trouble: list[str]) -> dict[str, Any]:
+def describe(view: View, trouble: list[str]) -> dict[str, Any]:
     """Return the status object, see docs/schemas/meter-status.json."""
-    left = decide.seconds_left(state, plan, alive=alive)
-    now = clock.now()
+    state, plan, alive = view.state, view.plan, view.seen.alive
+    own = view.purses[ladder.LIMIT]
+    left, wall = own.seconds_left(alive=alive), view.now.wall
+    ahead = decide.upcoming(view)
+    rung, comes_s = ahead[0] if ahead else (None, None)
     return {
         "experiment": plan.experiment,
         "currency": plan.currency,
-        "spent": _money(state.spent),
-        "limit": str(plan.limit),
-        "rate_per_h": _money(decide.rate_per_h(plan, alive=alive)),
-        "reaches_limit_at": None if left is None else clock.iso(min(now.wall + float(left), _FAR)),
-        "next_rung": decide.next_rung(state, plan),
-        "last_sample": clock.iso(now.wall),
+        "spent": money(state.spent),
+        "limit": str(own.limit),
+        "stated_limit": str(plan.limit),
+        "rate_per_h": money(own.rate_per_h(alive=alive)),
+        "reaches_limit_at": None if left is None else clock.iso(wall + float(left)),
+        "next_rung": rung.name if rung else None,
+        "next_rung_at": None if comes_s is None else clock.iso(wall + comes_s),
+        "last_sample": clock.iso(wall),
         "instance_alive": alive,
+        "utilisation_percent": view.seen.utilisation,
+        "idle_s": state.quiet.seconds,
+        "stepless_s": state.stepless.seconds,
+        "paused_until": _paused_until(view),
+        "ladder": list(_rows(view)),
+        "owner": _owner(view),
         "trouble": trouble,
         "epoch": state.epoch,
         "revision": plan.revision,
     }
 
 
-_FAR = 253_402_300_799.0
-"""The last second of the year 9999: beyond it no date can be written."""
-
-
-def write(folder: Path, state: State, plan: Plan, *, alive: bool, trouble: list[str]) -> None:
+def write(folder: Path, view: View, trouble: list[str]) -> None:
     """Replace the status file in one step; where even that fails, the age of the old one tells."""
     fresh = folder / f".status.{os.getpid()}"
     try:
-        fresh.write_text(json.dumps(describe(state, plan, alive=alive, trouble=trouble)))
+        fresh.write_text(json.dumps(describe(view, trouble)))
         fresh.replace(folder / "status.json")
     except OSError:
         return
@@ -67,5 +74,44 @@ def running(folder: Path) -> int | None:
     return int(record["pid"]) if instance.lives(record, clock.now().boot_id) else None
 
 
-def _money(amount: Decimal) -> str:
+def money(amount: Decimal) -> str:
+    """Return the amount with four places, as every program's answer has it."""
     return str(amount.quantize(_PLACES, ROUND_HALF_UP))
+
+
+def _rows(view: View) -> Iterator[dict[str, Any]]:
+    """Yield the ladder as rows: what was taken and when, what comes and when, what it costs meanwhile, the way back."""
+    comes = {rung.name: seconds for rung, seconds in decide.upcoming(view)}
+    for rung in view.plan.ladder:
+        taken = view.state.taken.get((rung.name, view.epoch(rung.cause)))
+        seconds = comes.get(rung.name)
+        yield {
+            "rung": rung.name,
+            "act": rung.act,
+            "cause": rung.cause,
+            "delay_s": rung.delay_s,
+            "taken_at": None if taken is None else clock.iso(taken.wall),
+            "comes_at": None if seconds is None else clock.iso(view.now.wall + seconds),
+            "costs_until_then": None if seconds is None else _price(view, seconds),
+            "way_back": rung.way_back,
+        }
+
+
+def _price(view: View, seconds: float) -> str:
+    """What goes on being spent before the rung comes."""
+    rate = view.purses[ladder.LIMIT].rate_per_h(alive=view.seen.alive)
+    return money(rate * Decimal(str(round(seconds, 3))) / 3600)
+
+
+def _paused_until(view: View) -> str | None:
+    pause = view.state.pause
+    if pause is None or not decide.paused(view):
+        return None
+    return clock.iso(view.now.wall + pause.for_s - view.now.since(pause.at))
+
+
+def _owner(view: View) -> dict[str, str] | None:
+    purse = view.purses.get(ladder.OWNER)
+    if purse is None or view.plan.owner is None:
+        return None
+    return {"name": view.plan.owner.name, "spent": money(purse.spent), "limit": str(purse.limit)}

@@ -1,0 +1,70 @@
+"""From one look to one record: what was used since the last one, and how long nothing has happened."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from burnmeter.clock import Moment
+from burnmeter.instance import Sample
+from burnmeter.plan import Plan
+from burnmeter.state import STORAGE, Account, Prices, Spell, State, fold
+
+_LOOKS = 2.0
+"""Ticks that one look can speak for: of a longer gap nobody knows what happened in it."""
+
+
+def used(state: State, plan: Plan, seen: Sample, now: Moment) -> dict[str, Any]:
+    """Return the record of this look."""
+    record: dict[str, Any] = {"kind": "used", "at": now.as_json(), "use": _use(state, plan, seen, now)}
+    if plan.idle is None and plan.stall_s is None:
+        return record
+    passed_s = min(_passed_s(state, now), _LOOKS * plan.tick_s)
+    moved = seen.step != state.step
+    quiet = state.quiet.next(passed_s, lasts=_idle(plan, seen) and not moved)
+    stepless = state.stepless.next(passed_s, lasts=seen.alive and not moved)
+    return {**record, "quiet": _pair(quiet), "stepless": _pair(stepless), "step": seen.step}
+
+
+def account(state: State, plan: Plan, seen: Sample, now: Moment) -> State:
+    """Return the state with everything used until now, without writing it."""
+    return fold([used(state, plan, seen, now)], state)
+
+
+def prices(plan: Plan) -> Prices:
+    """Return the plan's prices."""
+    return Prices(compute_per_h=plan.compute_per_h, storage_per_h=plan.storage_per_h)
+
+
+def _use(state: State, plan: Plan, seen: Sample, now: Moment) -> dict[str, list[str]]:
+    """Return name → [seconds, cost] of every account that grew, at the prices that the ledger holds."""
+    held = state.prices or prices(plan)
+    stored = state.accounts.get(STORAGE, Account())
+    passed = Decimal(str(round(_passed_s(state, now), 3)))
+    grown = {STORAGE: stored.until(stored.seconds + passed, held.storage_per_h)}
+    for name, seconds in seen.seconds.items():
+        grown[name] = state.accounts.get(name, Account()).until(seconds, held.compute_per_h)
+    return {
+        name: [str(one.seconds), str(one.cost)]
+        for name, one in grown.items()
+        if name == STORAGE or one != state.accounts.get(name)
+    }
+
+
+def _passed_s(state: State, now: Moment) -> float:
+    return now.since(state.last) if state.last else 0.0
+
+
+def _idle(plan: Plan, seen: Sample) -> bool:
+    """Not readable is not idle."""
+    return (
+        plan.idle is not None
+        and seen.alive
+        and not seen.attended
+        and seen.utilisation is not None
+        and seen.utilisation < plan.idle.below_percent
+    )
+
+
+def _pair(spell: Spell) -> list[float]:
+    return [spell.seconds, spell.number]

@@ -1,0 +1,102 @@
+"""The ladder as rows: what is done, for which cause, when, and what leads back down. Each cause climbs its own rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from burnmeter.plan import Plan
+
+NOTIFY, CHECKPOINT, STOP, RELEASE = "notify", "checkpoint", "stop", "release"
+"""What a rung does, from mild to final: tell, ask the run to save itself, end the run, end the compute."""
+LIMIT, OWNER, IDLE, STALL, ORDER = "limit", "owner", "idle", "stall", "order"
+"""Why a ladder is climbed."""
+MONEY = (LIMIT, OWNER)
+CAUSES = (LIMIT, OWNER, IDLE, STALL, ORDER)
+"""In the order in which they are looked at."""
+
+_BACK = {
+    LIMIT: "raise `budget.limit`, or `./burnin meter extend --limit`",
+    OWNER: "raise `budget.owner_total.limit`",
+    IDLE: "a step, work on a GPU or a key in a terminal; `./burnin meter pause`",
+    STALL: "a step; `./burnin meter pause`",
+    ORDER: "none: it was ordered",
+}
+_GONE = "`./burnin up` makes new compute; the disks are as they were"
+_ENDED = "start the run again, from its last checkpoint"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rung:
+    """One row. A money rung is due at a share of the limit, or some seconds before; the others after the rung below."""
+
+    name: str
+    act: str
+    cause: str
+    way_back: str
+    percent: int = 100
+    """Share of the limit at which a money rung is due."""
+    before_s: float = 0.0
+    """How long before that share, at the present rate."""
+    delay_s: float = 0.0
+    """After the rung below it; for the first one of idle and stall: how long that has to last."""
+    forecast: bool = False
+    """Due when the limit comes before the run's end, whatever was spent."""
+
+
+def rows(plan: Plan) -> tuple[Rung, ...]:
+    """Return the plan's ladder, cause by cause, each from its lowest rung up."""
+    return (*_money(plan), *_owner(plan), *_idle(plan), *_stall(plan), *_end(plan, ORDER, "order-", 0.0))
+
+
+def _money(plan: Plan) -> Iterator[Rung]:
+    for percent in plan.alarm_percent:
+        yield _told(LIMIT, f"notify-{percent}", percent=percent)
+    if plan.warn_before_s is not None:
+        yield Rung(name="warn", act=NOTIFY, cause=LIMIT, way_back=_BACK[LIMIT], before_s=plan.warn_before_s)
+    if plan.run_s is not None:
+        yield Rung(name="forecast", act=NOTIFY, cause=LIMIT, way_back=_BACK[LIMIT], forecast=True)
+    if plan.stops:
+        yield from _end(plan, LIMIT, "", 0.0)
+
+
+def _owner(plan: Plan) -> Iterator[Rung]:
+    if plan.owner is not None:
+        for percent in plan.alarm_percent:
+            yield _told(OWNER, f"owner-notify-{percent}", percent=percent)
+        if plan.stops:
+            yield from _end(plan, OWNER, "owner-", 0.0)
+
+
+def _idle(plan: Plan) -> Iterator[Rung]:
+    if plan.idle is not None:
+        yield _told(IDLE, "idle-notify", delay_s=plan.idle.for_s)
+        if plan.at_idle == RELEASE:
+            yield from _end(plan, IDLE, "idle-", plan.act_after_s)
+
+
+def _stall(plan: Plan) -> Iterator[Rung]:
+    if plan.stall_s is not None:
+        yield _told(STALL, "stall-notify", delay_s=plan.stall_s)
+        if plan.at_stall == RELEASE:
+            yield from _end(plan, STALL, "stall-", plan.act_after_s)
+
+
+def _end(plan: Plan, cause: str, prefix: str, delay_s: float) -> Iterator[Rung]:
+    """Yield the rungs that end something: checkpoint, stop, release; the first one `delay_s` after what was told."""
+    patience_s = plan.checkpoint.deadline_s if plan.checkpoint and cause != ORDER else 0.0
+    if patience_s:
+        ahead_s = patience_s if cause in MONEY else 0.0
+        name = f"{prefix}{CHECKPOINT}"
+        yield Rung(name=name, act=CHECKPOINT, cause=cause, way_back=_BACK[cause], delay_s=delay_s, before_s=ahead_s)
+        delay_s = patience_s - ahead_s
+    if plan.stop.argv:
+        yield Rung(name=f"{prefix}{STOP}", act=STOP, cause=cause, way_back=_ENDED, delay_s=delay_s)
+        delay_s = plan.grace_s
+    yield Rung(name=f"{prefix}{RELEASE}", act=RELEASE, cause=cause, way_back=_GONE, delay_s=delay_s)
+
+
+def _told(cause: str, name: str, *, percent: int = 100, delay_s: float = 0.0) -> Rung:
+    return Rung(name=name, act=NOTIFY, cause=cause, way_back=_BACK[cause], percent=percent, delay_s=delay_s)

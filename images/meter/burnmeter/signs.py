@@ -1,0 +1,83 @@
+"""What tells a working run from an idle one: GPUs, steps, somebody at a terminal. What cannot be read counts as work."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from burnmeter import clock
+from burnmeter.instance import Sample
+from burnmeter.plan import Plan
+
+HEARTBEAT, ANSWER, REQUEST = "heartbeat", "checkpoint.done", "checkpoint.json"
+"""Files in the plan's folder of signs: touched at each step; written when a checkpoint is; the request for one."""
+_LIBRARY = "libnvidia-ml.so.1"
+
+
+def with_signs(seen: Sample, plan: Plan, now: clock.Moment, utilisation: int | None) -> Sample:
+    """Return the sample with the signs that the plan's ladder asks for."""
+    if not seen.alive:
+        return seen
+    if plan.idle is not None:
+        seen = replace(seen, utilisation=utilisation, attended=attended(plan.terminals, plan.idle.for_s, now.wall))
+    if plan.signs is not None:
+        seen = replace(seen, step=step(plan.signs / HEARTBEAT), acknowledged=(plan.signs / ANSWER).exists())
+    return seen
+
+
+def step(heartbeat: Path) -> str:
+    """Return what changes with every touch of the run's heartbeat; empty where there is none. No clock is asked."""
+    try:
+        found = heartbeat.stat()
+    except OSError:
+        return ""
+    return f"{found.st_mtime_ns}-{found.st_size}-{found.st_ino}"
+
+
+def attended(terminals: Path, for_s: float, wall: float) -> bool:
+    """Whether a key was pressed at a terminal in the last `for_s` seconds: its device was read from."""
+    try:
+        return any(entry.name.isdigit() and entry.stat().st_atime > wall - for_s for entry in os.scandir(terminals))
+    except OSError:
+        return False
+
+
+class Gpus:
+    """NVIDIA's management library, loaded when it is first asked for."""
+
+    def __init__(self, load: Callable[[str], ctypes.CDLL] = ctypes.CDLL) -> None:
+        self._load = load
+        self._library: ctypes.CDLL | None = None
+        self._absent = False
+
+    def utilisation(self) -> int | None:
+        """Return the busiest GPU's utilisation in percent; None when one of them, or all, cannot be read."""
+        library = self._opened()
+        if library is None:
+            return None
+        count = ctypes.c_uint()
+        if library.nvmlDeviceGetCount_v2(ctypes.byref(count)) or not count.value:
+            return None
+        found = [self._one(library, index) for index in range(count.value)]
+        known = [share for share in found if share is not None]
+        return max(known) if len(known) == len(found) else None
+
+    def _opened(self) -> ctypes.CDLL | None:
+        if self._library is None and not self._absent:
+            try:
+                library = self._load(_LIBRARY)
+                self._absent = bool(library.nvmlInit_v2())
+                self._library = None if self._absent else library
+            except (OSError, AttributeError):
+                self._absent = True
+        return self._library
+
+    @staticmethod
+    def _one(library: ctypes.CDLL, index: int) -> int | None:
+        handle, shares = ctypes.c_void_p(), (ctypes.c_uint * 2)()  # nvmlUtilization_t: gpu, memory
+        if library.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(index), ctypes.byref(handle)):
+            return None
+        return None if library.nvmlDeviceGetUtilizationRates(handle, ctypes.byref(shares)) else int(shares[0])

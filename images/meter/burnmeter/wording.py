@@ -1,0 +1,72 @@
+"""What people are told at each rung: what was spent, what is done now, and what leads back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from burnmeter import ladder
+
+if TYPE_CHECKING:
+    from burnmeter.decide import View
+    from burnmeter.ladder import Rung
+    from burnmeter.purse import Purse
+
+
+def text(view: View, rung: Rung) -> str:
+    """Return one line for the notice of `rung`; empty where the rung above it says all."""
+    if rung.act == ladder.STOP:
+        return ""
+    return f"{view.plan.experiment}: {_why(view, rung)}: {_what(view, rung)}"
+
+
+def _why(view: View, rung: Rung) -> str:
+    if rung.cause in ladder.MONEY:
+        owner = f" by all of {view.plan.owner.name}" if rung.cause == ladder.OWNER and view.plan.owner else ""
+        return f"{share(view.purses[rung.cause], view.plan.currency)} is spent{owner}"
+    if rung.cause == ladder.IDLE:
+        return f"idle for {_minutes(view.state.quiet.seconds)}, at {_rate(view)}"
+    if rung.cause == ladder.STALL:
+        return f"no step for {_minutes(view.state.stepless.seconds)}, at {_rate(view)}"
+    return "a person said stop-now"
+
+
+def _what(view: View, rung: Rung) -> str:
+    if rung.name.endswith("-refused"):
+        return _refused(rung.name.removesuffix("-refused"))
+    if rung.act == ladder.CHECKPOINT:
+        patience_s = view.plan.checkpoint.deadline_s if view.plan.checkpoint else 0.0
+        return f"the run is asked for a checkpoint, within {_minutes(patience_s)}; then it ends"
+    if rung.act == ladder.RELEASE:
+        return "the compute ends now, disks stay"
+    return _alarm(view, rung)
+
+
+def _refused(name: str) -> str:
+    if name.endswith(ladder.CHECKPOINT):
+        return "nobody took the request for a checkpoint; the ladder goes on without one"
+    return f"the platform refused `{name}`; it is tried again at every tick"
+
+
+def _alarm(view: View, rung: Rung) -> str:
+    if rung.before_s:
+        return f"the limit comes in {_minutes(rung.before_s)} at the present rate"
+    if rung.forecast:
+        return f"at the present rate the limit comes before the end of a run of {_hours(view.plan.run_s)}"
+    return f"the {rung.percent} % alarm" if rung.cause in ladder.MONEY else f"what ends that: {rung.way_back}"
+
+
+def share(purse: Purse, currency: str) -> str:
+    """Return `12.34 of 800 USD`."""
+    return f"{purse.spent:.2f} of {purse.limit} {currency}"
+
+
+def _rate(view: View) -> str:
+    return f"{view.purses[ladder.LIMIT].rate_per_h(alive=view.seen.alive):.2f} {view.plan.currency} an hour"
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _hours(seconds: float | None) -> str:
+    return f"{(seconds or 0) / 3600:.4g} h"
