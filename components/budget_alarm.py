@@ -9,6 +9,7 @@ from typing import Any
 import pulumi
 
 from components.config import Experiment
+from components.meter_plan import meter_plan
 from components.platforms import Platform
 from components.price import Price
 from components.tokens import TOKENS
@@ -33,32 +34,7 @@ class BudgetAlarm(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: BudgetAlarmArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(TOKENS["BudgetAlarm"], name, None, opts)
-        made = args.platform.alarm(f"{name}-meter", _plan(args), pulumi.ResourceOptions(parent=self))
+        plan = pulumi.Output.from_input(meter_plan(args.experiment, args.price, args.secrets))
+        made = args.platform.alarm(f"{name}-meter", plan, pulumi.ResourceOptions(parent=self))
         self.facts = made.facts
         self.register_outputs({"facts": self.facts})
-
-
-def _plan(args: BudgetAlarmArgs) -> pulumi.Output[dict[str, Any]]:
-    budget = args.experiment.budget
-    channels = [
-        {"kind": "webhook", "url": args.secrets[channel.target]}
-        if channel.kind == "webhook"
-        else {"kind": channel.kind, "path": channel.target}
-        for channel in budget.channels
-    ]
-    return pulumi.Output.from_input(
-        {
-            "schema": "burnin.meter-plan/1",
-            "experiment": args.experiment.name,
-            "currency": args.experiment.prices.currency,
-            "compute_per_h": str(args.price.compute_per_h),
-            "storage_per_h": str(args.price.storage_per_h),
-            "limit": str(budget.limit),
-            "alarm_percent": list(budget.alarm_percent),
-            "lifetime_s": int(budget.lifetime_h * 3600),
-            "at_limit": budget.at_limit,
-            "tick_s": budget.tick_s,
-            "grace_s": budget.grace_s,
-            "channels": channels,
-        }
-    )

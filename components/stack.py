@@ -9,6 +9,7 @@ from pathlib import Path
 import pulumi
 
 from components.config import Experiment, parse_json
+from components.meter_plan import secrets_named
 from components.platforms import PLATFORMS, Platform
 
 KEY = "experiment"
@@ -28,7 +29,6 @@ def platform_of(experiment: Experiment, project: Path) -> Platform:
 
 
 def secrets_of(experiment: Experiment) -> Mapping[str, pulumi.Output[str]]:
-    """Return the secrets that the channels name, still sealed."""
+    """Return the secrets that the budget names, still sealed."""
     config = pulumi.Config("burnin")
-    names = [channel.target for channel in experiment.budget.channels if channel.kind == "webhook"]
-    return {name: config.require_secret(name) for name in names}
+    return {name: config.require_secret(name) for name in secrets_named(experiment)}

@@ -9,7 +9,6 @@ _LOCAL_ONLY = "only platform `local` is there; remove this key"
 
 NOT_YET: Mapping[tuple[str, ...], str] = MappingProxyType(
     {
-        ("budget", "idle"): "the meter does not watch utilisation; `lifetime_h` bounds an idle instance",
         ("disks", "backup"): "copy the disk's folder yourself meanwhile",
         ("image", "build"): "build it yourself and name it in `image.reference`",
         ("run",): "start your training on the instance after `./burnin up`",

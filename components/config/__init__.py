@@ -1,6 +1,6 @@
 """Text becomes frozen types at the door: one parser, all errors at once."""
 
-from components.config.budget import Budget, Channel
+from components.config.budget import Budget, Channel, Checkpoint
 from components.config.errors import ConfigError, ConfigErrors
 from components.config.load import parse, parse_json, read_file
 from components.config.sections import Disk, Experiment, Image, Instances, Prices, Verification
@@ -8,6 +8,7 @@ from components.config.sections import Disk, Experiment, Image, Instances, Price
 __all__ = [
     "Budget",
     "Channel",
+    "Checkpoint",
     "ConfigError",
     "ConfigErrors",
     "Disk",

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from components.config.fields import REQUIRED, Section, told
-from components.config.scalars import FilePath, Hours, MoneyAboveZero, Percent, Seconds, SecretName
+from components.config.scalars import FilePath, Folder, Hours, Minutes, MoneyAboveZero, Percent, Seconds, SecretName
 
 
 class Channel(Section):
@@ -28,6 +28,39 @@ class Channel(Section):
         return str(self.url_secret if self.kind == "webhook" else self.path)
 
 
+class Idle(Section):
+    """What counts as idle: no work on any GPU, no step, nobody at a terminal. Where GPUs cannot be read, never."""
+
+    below_utilisation_percent: Percent = told(5, "Every GPU below this.", unit="%")
+    for_minutes: Minutes = told(30, "So long without a break.", unit="minutes")
+
+
+class Checkpoint(Section):
+    """How the run is asked to save itself before it is ended."""
+
+    by: Literal["file", "signal", "http"] = told(
+        "file",
+        "`file`: the run looks for `run/checkpoint.json` in the experiment's folder; `signal`: its processes that catch "
+        "it get a signal; `http`: its URL gets a POST.",
+    )
+    signal: Literal["USR1", "USR2", "TERM", "INT"] = told("USR1", "The signal.", rule="for `signal` only")
+    url_secret: SecretName | None = told(
+        None,
+        "Name of the secret that holds the URL; an answer of 2xx says that the checkpoint is written.",
+        rule="for `http` only, and needed there",
+    )
+    deadline_s: Seconds = told(
+        120, "How long the run has; it acknowledges by making `run/checkpoint.done`.", unit="seconds"
+    )
+
+
+class OwnerTotal(Section):
+    """One limit over all experiments that name the same folder."""
+
+    limit: MoneyAboveZero = told(REQUIRED, "Most that all of them may cost together.", unit="currency")
+    folder: Folder = told(REQUIRED, "Shared folder in which each meter leaves its spend.")
+
+
 class Budget(Section):
     """What may be spent, and what happens then."""
 
@@ -35,7 +68,7 @@ class Budget(Section):
         REQUIRED,
         "Most that the experiment may cost, all its instances together.",
         unit="currency",
-        rule="more than 0; at least the price of the first hour",
+        rule="more than 0; at least the price of the verification and one hour",
     )
     alarm_percent: Annotated[tuple[Percent, ...], Field(max_length=20)] = told(
         (50, 80, 100), "Shares of the limit that raise an alarm.", unit="% of `limit`", rule="rising, each once"
@@ -48,6 +81,45 @@ class Budget(Section):
     )
     at_limit: Literal["notify", "stop", "release"] = told(
         "release", "`notify` tells only; `stop` and `release` end the compute, disks stay."
+    )
+    most_per_h: MoneyAboveZero | None = told(
+        None,
+        "Ceiling of the price of one hour, disks included.",
+        unit="currency per hour",
+        unset="no ceiling",
+        rule="at least the price of one hour",
+    )
+    owner_total: OwnerTotal | None = told(
+        None, "A total over several experiments of `owner`.", unset="this experiment's `limit` alone"
+    )
+    run_h: Hours | None = told(
+        None,
+        "How long the run is expected to take; an alarm comes when, at the present rate, the limit comes before its end.",
+        unit="hours",
+        unset="no forecast",
+        rule="at most `lifetime_h`",
+    )
+    warn_before_min: Minutes | None = told(
+        None, "An alarm so long before the limit.", unit="minutes", unset="`alarm_percent` alone"
+    )
+    idle: Idle | None = told(None, "What counts as an idle instance.", unset="nobody looks")
+    at_idle: Literal["notify", "release"] = told(
+        "release", "What follows when an idle instance was told of and stays idle for `act_after_min`."
+    )
+    stall_min: Minutes | None = told(
+        None,
+        "An instance without a step for so long is stalled; a run makes a step known by touching `run/heartbeat`.",
+        unit="minutes",
+        unset="nobody looks",
+    )
+    at_stall: Literal["notify", "release"] = told(
+        "notify", "What follows when a stalled instance was told of and stays so for `act_after_min`."
+    )
+    act_after_min: Minutes = told(
+        15, "Between telling of an idle or stalled instance and acting on it.", unit="minutes"
+    )
+    checkpoint: Checkpoint | None = told(
+        None, "How the run is asked for a checkpoint before it is ended.", unset="it is not asked"
     )
     tick_s: Seconds = told(15, "How often the meter looks.", unit="seconds")
     grace_s: Seconds = told(30, "Between asking a process to end and killing it.", unit="seconds")

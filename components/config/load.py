@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from components.config.errors import ConfigErrors, Fault, gather
+from components.config.errors import ConfigErrors, Fault, Place, gather
 from components.config.rules import RULES
 from components.config.scalars import NAME, PATTERNS
 from components.config.sections import Experiment
@@ -80,16 +80,25 @@ def _broken(experiment: Experiment, source: Source | None) -> Iterator[Fault]:
 
 
 def _secrets_missing(experiment: Experiment, source: Source | None) -> Iterator[Fault]:
-    """Yield each channel whose secret the file does not hold; a file that is elsewhere is the engine's business."""
-    for index, channel in enumerate(experiment.budget.channels):
-        if channel.url_secret is None or source is None or not source.path.is_file():
+    """Yield each place whose secret the file does not hold; a file that is elsewhere is the engine's business."""
+    for place, name in _secrets_named(experiment):
+        if source is None or not source.path.is_file():
             continue
-        kept, place = source.secret(channel.url_secret), ("budget", "channels", index, "url_secret")
-        step = f"`./burnin config set --secret burnin:{channel.url_secret} URL` keeps it, encrypted"
+        kept = source.secret(name)
+        step = f"`./burnin config set --secret burnin:{name} URL` keeps it, encrypted"
         if kept is None:
-            yield Fault(place, "no such secret in this file", channel.url_secret, step)
+            yield Fault(place, "no such secret in this file", name, step)
         if kept == "open":
-            yield Fault(place, "this secret stands in plain text", channel.url_secret, step)
+            yield Fault(place, "this secret stands in plain text", name, step)
+
+
+def _secrets_named(experiment: Experiment) -> Iterator[tuple[Place, str]]:
+    budget = experiment.budget
+    for index, channel in enumerate(budget.channels):
+        if channel.url_secret is not None:
+            yield ("budget", "channels", index, "url_secret"), channel.url_secret
+    if budget.checkpoint is not None and budget.checkpoint.url_secret is not None:
+        yield ("budget", "checkpoint", "url_secret"), budget.checkpoint.url_secret
 
 
 def _errors(faults: list[Fault], source: Source | None) -> ConfigErrors:

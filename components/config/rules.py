@@ -42,15 +42,43 @@ def platform_can(experiment: Experiment) -> Iterator[Fault]:
             yield Fault(("disks", index, "class"), rule, disk.disk_class, known)
 
 
-def limit_covers_first_hour(experiment: Experiment) -> Iterator[Fault]:
-    """A limit below one hour's price would stop the experiment while it starts."""
-    prices, limit = experiment.prices, experiment.budget.limit
-    gib = sum(disk.size_gib for disk in experiment.disks)
-    hour = prices.node_hour * experiment.instances.nodes + gib * prices.disk_gib_month / HOURS_PER_MONTH
-    if limit < hour:
-        least = hour.quantize(Decimal("0.01"), ROUND_UP)
-        rule = f"expected at least the price of the first hour, {least} {prices.currency}"
+def limit_covers_proof_and_first_hour(experiment: Experiment) -> Iterator[Fault]:
+    """A limit below the verification and one hour of work would stop the experiment while it starts."""
+    limit, proof_s = experiment.budget.limit, LEVEL_DEADLINE_S[experiment.verification.level]
+    needed = _hour(experiment) * (3600 + proof_s) / 3600
+    if limit < needed:
+        least, currency = needed.quantize(Decimal("0.01"), ROUND_UP), experiment.prices.currency
+        rule = f"expected at least the price of the verification and one hour, {least} {currency}"
         yield Fault(("budget", "limit"), rule, limit, f"raise it to {least} or more")
+
+
+def hour_is_below_the_ceiling(experiment: Experiment) -> Iterator[Fault]:
+    """A ceiling is what somebody is ready to pay for an hour."""
+    ceiling, hour = experiment.budget.most_per_h, _hour(experiment)
+    if ceiling is not None and hour > ceiling:
+        least, currency = hour.quantize(Decimal("0.01"), ROUND_UP), experiment.prices.currency
+        rule = f"expected at least the price of one hour, {least} {currency}"
+        yield Fault(("budget", "most_per_h"), rule, ceiling, "fewer nodes, cheaper ones, or a higher ceiling")
+
+
+def run_fits_its_lifetime(experiment: Experiment) -> Iterator[Fault]:
+    """An instance that ends before its run does wastes both."""
+    run, lifetime = experiment.budget.run_h, experiment.budget.lifetime_h
+    if run is not None and run > lifetime:
+        rule = f"expected at most `lifetime_h`, {lifetime} h"
+        yield Fault(("budget", "run_h"), rule, run, f"raise `lifetime_h` to {run}, or expect a shorter run")
+
+
+def a_request_has_an_address(experiment: Experiment) -> Iterator[Fault]:
+    """A run that is asked by HTTP is asked at a URL."""
+    checkpoint = experiment.budget.checkpoint
+    if checkpoint is None or (checkpoint.by == "http") == (checkpoint.url_secret is not None):
+        return
+    place = ("budget", "checkpoint", "url_secret")
+    if checkpoint.url_secret is None:
+        yield Fault(place, "asking by `http` needs it: name of the secret that holds the URL", None, "or `by: file`")
+    else:
+        yield Fault(place, f"belongs to `http`, this asks by `{checkpoint.by}`", checkpoint.url_secret, "remove it")
 
 
 def alarms_rise(experiment: Experiment) -> Iterator[Fault]:
@@ -114,10 +142,19 @@ def channels_have_targets(experiment: Experiment) -> Iterator[Fault]:
                 yield Fault(place, f"belongs to a {row.kind} channel, this one is {channel.kind}", given, "remove it")
 
 
+def _hour(experiment: Experiment) -> Decimal:
+    """Price of one hour of everything."""
+    prices, gib = experiment.prices, sum(disk.size_gib for disk in experiment.disks)
+    return prices.node_hour * experiment.instances.nodes + gib * prices.disk_gib_month / HOURS_PER_MONTH
+
+
 RULES: tuple[Callable[[Experiment], Iterator[Fault]], ...] = (
     gpu_is_known,
     platform_can,
-    limit_covers_first_hour,
+    limit_covers_proof_and_first_hour,
+    hour_is_below_the_ceiling,
+    run_fits_its_lifetime,
+    a_request_has_an_address,
     alarms_rise,
     lifetime_covers_verification,
     disks_have_names_of_their_own,

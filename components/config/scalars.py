@@ -87,6 +87,7 @@ def _a_year_at_most(value: Decimal) -> Decimal:
 MoneyAboveZero = Annotated[Money, AfterValidator(_positive)]
 Hours = Annotated[_Exact, AfterValidator(_positive), AfterValidator(_a_year_at_most)]
 Seconds = Annotated[int, Field(ge=1, le=3600), WHOLE]
+Minutes = Annotated[int, Field(ge=1, le=43_200), WHOLE]
 Percent = Annotated[int, Field(ge=1, le=100), WHOLE]
 Day = Annotated[date, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date", "pattern": _DAY})]
 Name = Annotated[str, StringConstraints(pattern=NAME)]

@@ -79,18 +79,7 @@ class Local:
 
     def alarm(self, name: str, plan: pulumi.Input[Mapping[str, Any]], opts: pulumi.ResourceOptions) -> Made:
         """A detached process; a dead one is seen here and started again."""
-        own = {
-            "folder": str(self.root / "meter"),
-            "instance": str(self.root / "instance" / "current.json"),
-            "release": [self._python(), self._program("burnhost"), "instance-stop"],
-            "release_stdin": json.dumps(
-                {"schema": "burnin.instance-stop/1", "root": str(self.root), "reason": "budget"}
-            ),
-            "revision": next_revision(self.root / "meter"),
-        }
-        spec = pulumi.Output.from_input(plan).apply(
-            lambda given: {**given, **own, "channels": [self._placed(channel) for channel in given["channels"]]}
-        )
+        spec = pulumi.Output.from_input(plan).apply(self._placed_plan)
         return self._make(name, Step(program="burnmeter", word="arm", end="disarm", spec=spec), opts)
 
     def image(self, name: str, reference: str, opts: pulumi.ResourceOptions) -> Made:
@@ -156,6 +145,33 @@ class Local:
             opts=opts,
         )
         return Made(resource=command, facts=command.stdout.apply(json.loads))
+
+    def _placed_plan(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The plan with this machine's folders and the programs that act on it."""
+        host, root = [self._python(), self._program("burnhost")], str(self.root)
+        permit = [self._python(), self._program("burnmeter"), "permit", str(self.root / "meter")]
+        checkpoint = given["checkpoint"]
+        if checkpoint is not None:
+            knock = {"schema": "burnin.workload-signal/1", "root": root, "signal": checkpoint["signal"]}
+            rest = {key: value for key, value in checkpoint.items() if key != "signal"}
+            checkpoint = {**rest, "program": [*host, "workload-signal"], "stdin": json.dumps(knock)}
+        ending = {"schema": "burnin.instance-stop/1", "root": root, "reason": "budget"}
+        renewal = {"schema": "burnin.instance-renew/1", "root": root, "permit": permit}
+        return {
+            **given,
+            "folder": str(self.root / "meter"),
+            "instance": str(self.root / "instance" / "current.json"),
+            "signs": str(self.root / "run"),
+            "release": [*host, "instance-stop"],
+            "release_stdin": json.dumps(ending),
+            "stop": [*host, "workload-stop"],
+            "stop_stdin": json.dumps({"schema": "burnin.workload-stop/1", "root": root}),
+            "renew": [*host, "instance-renew"],
+            "renew_stdin": json.dumps(renewal),
+            "checkpoint": checkpoint,
+            "channels": [self._placed(channel) for channel in given["channels"]],
+            "revision": next_revision(self.root / "meter"),
+        }
 
     def _placed(self, channel: Mapping[str, str]) -> dict[str, str]:
         """A file is named from the project; the meter runs elsewhere."""

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from burnhost import disk, guard, image, instance, run, supervisor
+from burnhost import disk, guard, image, instance, run, supervisor, workload
 from burnhost.spec import RefusedError, WrongUseError, read
 
 Schemas = Mapping[str, Mapping[str, str]]
@@ -16,6 +16,9 @@ ANSWERING: Mapping[str, tuple[Schemas, Callable[[dict[str, Any]], dict[str, Any]
     "disk-ensure": (disk.SPECS, disk.ensure),
     "instance-start": (instance.START, instance.start),
     "instance-stop": (instance.STOP, instance.stop),
+    "instance-renew": (instance.RENEW, instance.renew),
+    "workload-stop": (workload.STOP, workload.stop),
+    "workload-signal": (workload.SIGNAL, workload.tell),
     "instance-observe": (instance.OBSERVE, instance.observe),
     "image-resolve": (image.SPECS, image.resolve),
 }

@@ -32,6 +32,7 @@ START = {
     }
 }
 STOP = {**START, "burnin.instance-stop/1": {"root": "text", "reason": "text"}}
+RENEW = {"burnin.instance-renew/1": {"root": "text", "permit": "list"}}
 OBSERVE = {"burnin.instance-observe/1": {"root": "text"}}
 _PATIENCE_S = 20.0
 _PERMIT_S = 60.0
@@ -40,7 +41,8 @@ _PERMIT_S = 60.0
 def start(spec: dict[str, Any]) -> dict[str, Any]:
     """Bring the instance up, or renew the deadline of the one that lives; raise RefusedError without a permit."""
     root = Path(spec["root"])
-    seconds = _permitted(spec["permit"])
+    seconds, longer_s = _permitted(spec["permit"])
+    spec = spec if longer_s is None else {**spec, "lifetime_s": longer_s}
     with records.lock(_lock(root)):
         record = read(root)
         if record and alive(record) and record["generation"] == spec["generation"]:
@@ -62,6 +64,20 @@ def stop(spec: dict[str, Any]) -> dict[str, Any]:
             record = _end(root, record, spec.get("reason", "stopped"))
     ended = (record or {}).get("ended")
     return {"id": (record or {}).get("id"), "processes": count, "ended_at": ended["wall"] if ended else None}
+
+
+def renew(spec: dict[str, Any]) -> dict[str, Any]:
+    """Move the deadline of the instance that lives to what the budget allows now; without one, do nothing."""
+    root = Path(spec["root"])
+    if not root.exists():
+        return {"id": None}
+    seconds, longer_s = _permitted(spec["permit"])
+    with records.lock(_lock(root)):
+        record = read(root)
+        if record is None or not alive(record):
+            return {"id": None}
+        same = {name: record[name] for name in ("lifetime_s", "grace_s", "facts")}
+        return _answer(_renew(root, record, same if longer_s is None else {**same, "lifetime_s": longer_s}, seconds))
 
 
 def observe(spec: dict[str, Any]) -> dict[str, Any]:
@@ -106,10 +122,10 @@ def ourselves(word: str) -> tuple[list[str], dict[str, str]]:
     return [sys.executable, "-m", "burnhost", word], {"PYTHONPATH": home}
 
 
-def _permitted(argv: list[str] | None) -> float | None:
-    """Ask whoever watches the money; return for how many seconds it allows, None for no limit."""
+def _permitted(argv: list[str] | None) -> tuple[float | None, float | None]:
+    """Ask whoever watches the money; return for how many seconds it allows, and an extended lifetime; None for neither."""
     if argv is None:
-        return None
+        return None, None
     try:
         asked = subprocess.run(argv, capture_output=True, text=True, timeout=_PERMIT_S, check=False)
         answer = json.loads(asked.stdout)
@@ -117,8 +133,8 @@ def _permitted(argv: list[str] | None) -> float | None:
         raise WrongUseError(f"the meter did not answer ({error}); no instance runs unwatched: run `up` again") from None
     if not answer.get("allowed"):
         raise RefusedError(str(answer.get("reason") or "the meter refused"))
-    seconds = answer.get("seconds")
-    return None if seconds is None else float(seconds)
+    seconds, longer_s = answer.get("seconds"), answer.get("lifetime_s")
+    return None if seconds is None else float(seconds), None if longer_s is None else float(longer_s)
 
 
 def _launch(root: Path, spec: dict[str, Any], seconds: float | None) -> dict[str, Any]:

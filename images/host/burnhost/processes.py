@@ -29,7 +29,7 @@ def end(label: str, value: str, grace_s: float) -> int:
         fresh = [pid for pid in living if pid not in seen]
         number = signal.SIGTERM if time.monotonic() < deadline else signal.SIGKILL
         for pid in living if number == signal.SIGKILL else fresh:
-            _send(pid, number)
+            send(pid, number)
         seen.update(living)
         time.sleep(_LOOK_S)
     return len(seen)
@@ -81,6 +81,16 @@ def _family() -> set[int]:
     return family
 
 
-def _send(pid: int, number: int) -> None:
+def catches(pid: int, number: int) -> bool:
+    """Whether a process has a handler of its own for a signal."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines():
+            if line.startswith("SigCgt:"):
+                return bool(int(line.split()[1], 16) >> (number - 1) & 1)
+    return False
+
+
+def send(pid: int, number: int) -> None:
+    """Send a signal to a process that may be gone already."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)

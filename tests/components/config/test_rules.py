@@ -20,12 +20,36 @@ def disks(*mounts: str) -> list[dict[str, Any]]:
     return [{"name": f"d{i}", "size_gib": 1, "mount": mount} for i, mount in enumerate(mounts)]
 
 
+PRICED = {"hour_is_below_the_ceiling": {"node_hour": 0.2, "as_of": "2026-11-30"}}
+"""Rules that speak only where something costs."""
 REFUSED: list[tuple[str, Place, Any, str, str]] = [
     ("gpu_is_known", ("instances", "gpu"), "H100-SMX-80GB", "instances.gpu", 'did you mean "H100-SXM-80GB"?'),
     ("gpu_is_known", ("instances", "gpu"), "Auto", "instances.gpu", 'did you mean "auto"?'),
     ("platform_can", ("instances", "nodes"), 2, "instances.nodes", "write 1"),
     ("platform_can", ("disks",), [{**disks("/a")[0], "class": "ssd"}], "disks[0].class", "remove this key"),
-    ("limit_covers_first_hour", ("prices", "node_hour"), 1.01, "budget.limit", "raise it to 1.01 or more"),
+    ("limit_covers_proof_and_first_hour", ("prices", "node_hour"), 0.93, "budget.limit", "raise it to 1.01 or more"),
+    (
+        "hour_is_below_the_ceiling",
+        ("budget",),
+        {"limit": 1, "most_per_h": 0.1},
+        "budget.most_per_h",
+        "a higher ceiling",
+    ),
+    ("run_fits_its_lifetime", ("budget", "run_h"), 16.5, "budget.run_h", "raise `lifetime_h` to 16.5"),
+    (
+        "a_request_has_an_address",
+        ("budget", "checkpoint"),
+        {"by": "http"},
+        "budget.checkpoint.url_secret",
+        "or `by: file`",
+    ),
+    (
+        "a_request_has_an_address",
+        ("budget", "checkpoint"),
+        {"by": "file", "url_secret": "a"},
+        "budget.checkpoint.url_secret",
+        "remove it",
+    ),
     ("alarms_rise", ("budget", "alarm_percent"), [50, 50], "budget.alarm_percent", "write [50]"),
     ("alarms_rise", ("budget", "alarm_percent"), [80, 50], "budget.alarm_percent", "write [50, 80]"),
     ("lifetime_covers_verification", ("budget", "lifetime_h"), 0.08, "budget.lifetime_h", "raise it to 0.09 or more"),
@@ -51,7 +75,7 @@ REFUSED: list[tuple[str, Place, Any, str, str]] = [
 @pytest.mark.parametrize(("rule", "place", "value", "path", "hint"), REFUSED)
 def test_refused(rule: str, place: Place, value: Any, path: str, hint: str) -> None:
     with pytest.raises(ConfigErrors) as refused:
-        parse(changed(SMALL, *place, to=value), None, "x")
+        parse(changed(SMALL if rule not in PRICED else {**SMALL, "prices": PRICED[rule]}, *place, to=value), None, "x")
     (error,) = refused.value.errors
     assert error.path == path
     assert hint in error.hint
@@ -62,8 +86,11 @@ def test_every_rule_has_a_case() -> None:
 
 
 ACCEPTED: list[tuple[Place, Any]] = [
-    (("prices", "node_hour"), 1),  # exactly the limit
-    (("prices", "node_hour"), "0.999999"),
+    (("prices", "node_hour"), "0.923076"),  # with the 300 s of level quick just below the limit of 1
+    (("budget", "run_h"), 16),
+    (("budget", "most_per_h"), 0.000001),
+    (("budget", "checkpoint"), {"by": "http", "url_secret": "a"}),
+    (("budget", "idle"), {}),
     (("budget", "alarm_percent"), []),
     (("budget", "alarm_percent"), [1, 100]),
     (("budget", "lifetime_h"), "0.083334"),  # just over the 300 s of level quick
@@ -85,9 +112,9 @@ def test_accepted(place: Place, value: Any) -> None:
 
 def test_the_first_hour_counts_disks() -> None:
     costly = changed(SMALL, "prices", "disk_gib_month", to=7.3)
-    assert parse({**costly, "disks": [{"name": "d", "size_gib": 100, "mount": "/a"}]}, None, "x")
+    assert parse({**costly, "disks": [{"name": "d", "size_gib": 92, "mount": "/a"}]}, None, "x")
     with pytest.raises(ConfigErrors, match=r"raise it to 1\.01"):
-        parse({**costly, "disks": [{"name": "d", "size_gib": 101, "mount": "/a"}]}, None, "x")
+        parse({**costly, "disks": [{"name": "d", "size_gib": 93, "mount": "/a"}]}, None, "x")
 
 
 @pytest.mark.parametrize("name", ["", "A", "a_b", "-a", "a-", "a" * 41, "a/b", "..", "ä", "a\n"])

@@ -1,0 +1,92 @@
+"""The plan that the meter is handed: the budget in seconds and decimals, channels with their secrets. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from components.config import Checkpoint, Experiment
+from components.price import Price
+
+SCHEMA = "burnin.meter-plan/1"
+_MINUTE_S, _HOUR_S = 60, 3600
+
+
+def meter_plan(experiment: Experiment, price: Price, secrets: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what every platform's meter is told; the platform adds folders and programs.
+
+    `secrets` holds what the config's secrets are, by name: plain text, or outputs still sealed.
+    """
+    budget = experiment.budget
+    channels = [
+        {"kind": "webhook", "url": secrets[channel.target]}
+        if channel.kind == "webhook"
+        else {"kind": channel.kind, "path": channel.target}
+        for channel in budget.channels
+    ]
+    return {
+        "schema": SCHEMA,
+        "experiment": experiment.name,
+        "currency": experiment.prices.currency,
+        "compute_per_h": str(price.compute_per_h),
+        "storage_per_h": str(price.storage_per_h),
+        "limit": str(budget.limit),
+        "alarm_percent": list(budget.alarm_percent),
+        "lifetime_s": int(budget.lifetime_h * _HOUR_S),
+        "at_limit": budget.at_limit,
+        "tick_s": budget.tick_s,
+        "grace_s": budget.grace_s,
+        "channels": channels,
+        **_patience(experiment),
+        **_sharing(experiment),
+        "checkpoint": _checkpoint(budget.checkpoint, secrets) if budget.checkpoint else None,
+    }
+
+
+def secrets_named(experiment: Experiment) -> tuple[str, ...]:
+    """Return the names of the secrets that the budget needs."""
+    budget = experiment.budget
+    asked = (budget.checkpoint.url_secret,) if budget.checkpoint else ()
+    named = (*(channel.url_secret for channel in budget.channels), *asked)
+    return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+def _patience(experiment: Experiment) -> dict[str, Any]:
+    """How long is waited for what: of all times in minutes and hours, seconds."""
+    budget = experiment.budget
+    idle = budget.idle
+    return {
+        "idle": {"below_percent": idle.below_utilisation_percent, "for_s": idle.for_minutes * _MINUTE_S}
+        if idle
+        else None,
+        "stall_s": _seconds(budget.stall_min, _MINUTE_S),
+        "at_idle": budget.at_idle,
+        "at_stall": budget.at_stall,
+        "act_after_s": budget.act_after_min * _MINUTE_S,
+        "run_s": _seconds(budget.run_h, _HOUR_S),
+        "warn_before_s": _seconds(budget.warn_before_min, _MINUTE_S),
+    }
+
+
+def _sharing(experiment: Experiment) -> dict[str, Any]:
+    total = experiment.budget.owner_total
+    if total is None:
+        return {"owner": None}
+    return {"owner": {"name": experiment.owner or "nobody", "limit": str(total.limit), "folder": total.folder}}
+
+
+def _checkpoint(checkpoint: Checkpoint, secrets: Mapping[str, Any]) -> dict[str, Any]:
+    """The program that knocks is the platform's; it finds the signal here."""
+    return {
+        "by": checkpoint.by,
+        "signal": checkpoint.signal,
+        "deadline_s": checkpoint.deadline_s,
+        "program": [],
+        "stdin": "",
+        "url": secrets[checkpoint.url_secret] if checkpoint.url_secret else "",
+    }
+
+
+def _seconds(amount: int | Decimal | None, unit_s: int) -> int | None:
+    return None if amount is None else int(amount * unit_s)
