@@ -155,7 +155,7 @@ def test_killed_again_and_again_it_accounts_the_same(world: World) -> None:
     """Killed at arbitrary moments, also while it writes: the spend is what the clock says, and never falls."""
     chance = random.Random(7)
     last = 0.0
-    for _ in range(12):
+    for _ in range(4):
         pid = json.loads(world.call("arm").stdout)["pid"]
         time.sleep(chance.uniform(0, 0.3))  # any moment will do: the test holds at all of them
         os.kill(pid, signal.SIGKILL)

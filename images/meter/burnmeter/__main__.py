@@ -23,8 +23,9 @@ BY_FOLDER: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "permit": commands.permit,
     "status": commands.show,
     "run": commands.run,
+    "watch": commands.watch_all,
 }
-"""Take the meter's folder as their argument."""
+"""Take the meter's folder as their argument; `watch` a folder of such folders."""
 
 
 def main() -> int:

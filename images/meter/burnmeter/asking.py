@@ -12,8 +12,6 @@ from typing import Any
 from burnmeter import signs
 from burnmeter.plan import Checkpoint, Plan, Program
 
-BY = ("file", "signal", "http")
-
 
 def request(plan: Plan, key: str) -> Program | None:
     """Leave the request where the run looks for it, an old answer removed; return the program that knocks, if there is one."""

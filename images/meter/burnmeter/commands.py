@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -14,7 +13,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from burnmeter import accounts, clock, decide, instance, ladder, ledger, loop, orders, owner, signs, status, wording
+from burnmeter import (
+    accounts,
+    clock,
+    decide,
+    instance,
+    ladder,
+    ledger,
+    loop,
+    orders,
+    owner,
+    process,
+    signs,
+    status,
+    watch,
+    wording,
+)
 from burnmeter import plan as plans
 from burnmeter.decide import View
 from burnmeter.meter import Meter
@@ -41,7 +55,8 @@ def arm(text: str) -> dict[str, Any]:
     if plan.stops and (refusal := _spent_words(view)):
         raise RefusedError(f"{refusal} (ledger {plan.folder / 'ledger.jsonl'}). Raise it in the stack file to go on")
     plans.keep(plan.folder, text)
-    pid = status.running(plan.folder)
+    pid = process.running(plan.folder)
+    pid = pid or watch.watcher_above(plan.folder)
     if pid is None:
         pid = _start(plan.folder)
     else:
@@ -58,18 +73,26 @@ def arm(text: str) -> dict[str, Any]:
 
 
 def disarm(text: str) -> dict[str, Any]:
-    """End the meter of the plan in `text`, its accounts closed; the ledger stays."""
+    """End the watch over the plan in `text`, its accounts closed; the ledger stays."""
     folder = plans.parse(text).folder
-    pid = status.running(folder)
-    if pid is not None:
-        os.kill(pid, signal.SIGTERM)
-        deadline = time.monotonic() + _PATIENCE_S
-        while status.running(folder) is not None:
-            if time.monotonic() > deadline:
-                os.kill(pid, signal.SIGKILL)
-            time.sleep(0.05)
-    (folder / "process.json").unlink(missing_ok=True)
+    pid = process.running(folder)
+    if pid is not None and pid == watch.watcher_above(folder):
+        (folder / watch.LEAVE).touch()
+        os.kill(pid, signal.SIGHUP)
+        _wait_until(lambda: process.running(folder) is None, folder)
+    elif pid is not None:
+        _end(pid, folder)
+    (folder / process.FILE).unlink(missing_ok=True)
     return {"armed": False, "stopped": pid}
+
+
+def _end(pid: int, folder: Path) -> None:
+    os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + _PATIENCE_S
+    while process.running(folder) is not None:
+        if time.monotonic() > deadline:
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
 
 
 def permit(folder: str) -> dict[str, Any]:
@@ -81,7 +104,7 @@ def permit(folder: str) -> dict[str, Any]:
     plan = plans.load(Path(folder))
     view = _view(plan)
     answer = {"allowed": False, "seconds": None, "lifetime_s": view.state.lifetime_s}
-    if status.running(plan.folder) is None:
+    if process.running(plan.folder) is None:
         return {**answer, "reason": "no meter watches this budget: run `up` again"}
     if plan.stops and (refusal := _spent_words(view)):
         return {**answer, "reason": f"{refusal}; raise it"}
@@ -105,7 +128,7 @@ def order(folder: str, word: str, given: Mapping[str, Any]) -> dict[str, Any]:
     plan = plans.load(Path(folder))
     now = clock.now()
     made = orders.made(word, given, _view(plan).state, now)
-    pid = status.running(plan.folder)
+    pid = process.running(plan.folder)
     if pid is None:
         writer = ledger.Writer(plan.folder / "ledger.jsonl")
         writer.append(made)
@@ -113,17 +136,23 @@ def order(folder: str, word: str, given: Mapping[str, Any]) -> dict[str, Any]:
         return {"ordered": made["order"], **show(folder)}
     orders.put(plan.folder, made)
     os.kill(pid, signal.SIGHUP)
-    _wait_until(lambda: not _lies(plan.folder, made), plan)
+    _wait_until(lambda: not _lies(plan.folder, made), plan.folder)
     return {"ordered": made["order"], **show(folder)}
 
 
 def run(folder: str) -> dict[str, Any]:
     """Be the meter of `folder` until asked to end."""
-    bell = loop.Bell()
+    bell, crowd = loop.Bell(), loop.Crowd()
     meter = Meter(Path(folder), signs.Gpus().utilisation)
-    _record_process(Path(folder))
-    loop.run([meter], bell)
+    process.record(Path(folder))
+    crowd.add(Path(folder), meter)
+    crowd.run(bell)
     return {"experiment": meter.plan.experiment, "spent": f"{meter.state.spent:.4f}"}
+
+
+def watch_all(folder: str) -> dict[str, Any]:
+    """Be the meter of every plan below `folder` until asked to end."""
+    return {"experiments": watch.run(Path(folder))}
 
 
 def _view(plan: Plan, *, as_planned: bool = False) -> View:
@@ -174,7 +203,7 @@ def _start(folder: Path) -> int:
             env={**environment, "PYTHONPATH": str(Path(__file__).parents[1])},
         )
     deadline = time.monotonic() + _PATIENCE_S
-    while status.running(folder) != child.pid:
+    while process.running(folder) != child.pid:
         if child.poll() is not None or time.monotonic() > deadline:
             child.kill()
             raise TroubleError(f"the meter did not come up: {_last_words(folder / 'meter.log')}")
@@ -189,28 +218,20 @@ def _wait_for(plan: Plan) -> None:
         found = status.read(plan.folder)
         return found is not None and found["revision"] == plan.revision and found["stated_limit"] == str(plan.limit)
 
-    _wait_until(accounted, plan)
+    _wait_until(accounted, plan.folder)
 
 
-def _wait_until(holds: Callable[[], bool], plan: Plan) -> None:
+def _wait_until(holds: Callable[[], bool], folder: Path) -> None:
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
         if holds():
             return
         time.sleep(0.02)
-    raise TroubleError(f"the meter does not answer; its words are in {plan.folder / 'meter.log'}")
+    raise TroubleError(f"the meter does not answer; its words are in {folder / 'meter.log'}")
 
 
 def _lies(folder: Path, made: Mapping[str, Any]) -> bool:
     return (folder / orders.FOLDER / f"{made['order']}.json").exists()
-
-
-def _record_process(folder: Path) -> None:
-    pid = os.getpid()
-    start = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
-    fresh = folder / f".process.{pid}"
-    fresh.write_text(json.dumps({"pid": pid, "pid_start": start, "boot_id": clock.now().boot_id}))
-    fresh.replace(folder / "process.json")
 
 
 def _last_words(log: Path) -> str:

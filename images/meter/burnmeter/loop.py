@@ -1,4 +1,4 @@
-"""The meter's process: one loop over the experiments that it watches, each looked at when it is due."""
+"""The meter's process: one loop over the experiments that it watches, one or thousands, each looked at when it is due."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import select
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 
 from burnmeter.meter import Meter
 
 _ATTEND_S = 0.1
+_LONGEST_S = 15.0
 
 
 class Bell:
@@ -39,33 +41,75 @@ class Bell:
             self.over = True
 
 
-def run(meters: list[Meter], bell: Bell, told: Callable[[float, float], None] = lambda late_s, took_s: None) -> None:
-    """Look at each experiment when it is due until the bell says that it is over; `told` gets each look's delay and length."""
-    due = [(time.monotonic(), index) for index in range(len(meters))]
-    while not bell.over:
-        if bell.reload:
-            bell.reload = False
-            for meter in meters:
-                meter.reload()
-            due = [(time.monotonic(), index) for index in range(len(meters))]
-        at, index = heapq.heappop(due)
-        _wait_for(at, meters, bell)
-        if bell.over or bell.reload:
-            heapq.heappush(due, (at, index))
-            continue
+class Crowd:
+    """The experiments of one process, each looked at when it is due."""
+
+    def __init__(self, told: Callable[[float, float], None] | None = None) -> None:
+        self._meters: dict[Path, Meter] = {}
+        self._due: list[tuple[float, Path]] = []
+        self._waiting: dict[Path, Meter] = {}
+        self._told = told
+        """Gets how late each look was and how long it took, in seconds."""
+
+    @property
+    def folders(self) -> list[Path]:
+        """Those that are watched."""
+        return list(self._meters)
+
+    def add(self, folder: Path, meter: Meter, after_s: float = 0.0) -> None:
+        """Watch one more, from `after_s` on: thousands are not all looked at in the same moment."""
+        self._meters[folder] = meter
+        heapq.heappush(self._due, (time.monotonic() + after_s, folder))
+
+    def drop(self, folder: Path) -> None:
+        """Close the accounts of one and watch it no more."""
+        self._waiting.pop(folder, None)
+        self._meters.pop(folder).finish()
+
+    def run(self, bell: Bell, refresh: Callable[[], None] = lambda: None) -> None:
+        """Look at each when it is due until the bell says that it is over; at its ring look at every plan anew."""
+        while not bell.over:
+            if bell.reload:
+                bell.reload = False
+                self._reload(refresh)
+            self._wait(bell)
+            if not (bell.over or bell.reload):
+                self._look()
+        for meter in self._meters.values():
+            meter.finish()
+
+    def _reload(self, refresh: Callable[[], None]) -> None:
+        """What was handed over since: changed plans, orders, new experiments."""
+        refresh()
+        called = {folder for folder, meter in self._meters.items() if meter.called()}
+        for folder in called:
+            self._meters[folder].reload()
+        now = time.monotonic()
+        self._due = [(now if folder in called else at, folder) for at, folder in self._due]
+        heapq.heapify(self._due)
+
+    def _look(self) -> None:
+        """Look at the one that is due first; one that was dropped meanwhile is passed over."""
+        if not self._due or self._due[0][0] > time.monotonic():
+            return
+        at, folder = heapq.heappop(self._due)
+        if (meter := self._meters.get(folder)) is None:
+            return
         began = time.monotonic()
-        meters[index].tick()
+        meter.tick()
         ended = time.monotonic()
-        told(began - at, ended - began)
-        heapq.heappush(due, (max(ended, at + meters[index].wait_s), index))
-    for meter in meters:
-        meter.finish()
+        if self._told:
+            self._told(began - at, ended - began)
+        heapq.heappush(self._due, (max(ended, at + meter.wait_s), folder))
+        if meter.waits:
+            self._waiting[folder] = meter
+        else:
+            self._waiting.pop(folder, None)
 
-
-def _wait_for(at: float, meters: list[Meter], bell: Bell) -> None:
-    """Sleep until `at`; while somebody waits for an answer, look for it in between."""
-    while (left := at - time.monotonic()) > 0 and not (bell.over or bell.reload):
-        waiting = [meter for meter in meters if meter.waits]
-        bell.sleep(min(left, _ATTEND_S) if waiting else left)
-        for meter in waiting:
-            meter.attend()
+    def _wait(self, bell: Bell) -> None:
+        """Sleep until somebody is due; while one waits for an answer, look for it in between."""
+        until = self._due[0][0] if self._due else time.monotonic() + _LONGEST_S
+        while (left := until - time.monotonic()) > 0 and not (bell.over or bell.reload):
+            bell.sleep(min(left, _ATTEND_S) if self._waiting else left)
+            for meter in self._waiting.values():
+                meter.attend()

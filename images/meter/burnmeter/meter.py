@@ -24,6 +24,8 @@ from burnmeter.state import fold
 _LAST_WORDS_S = 5.0
 _LEDGER_TROUBLE = "ledger"
 _SYNC_S = 60.0
+_BREAKS = (OSError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
+"""What a look can meet in files that others write."""
 _MOST_LOOKS = 5760
 """Records between two shortenings: a day of looks at fifteen seconds."""
 _RENEW = "renew"
@@ -32,8 +34,12 @@ _RENEW = "renew"
 class Meter:
     """Watches one experiment."""
 
-    def __init__(self, folder: Path, utilisation: Callable[[], int | None] = lambda: None) -> None:
+    def __init__(
+        self, folder: Path, utilisation: Callable[[], int | None] = lambda: None, *, status_every_s: float = 0.0
+    ) -> None:
         self._folder = folder
+        self._status_every_s, self._told_at = status_every_s, 0.0
+        self._told: object = None
         self._utilisation = utilisation
         self._writer = Writer(folder / "ledger.jsonl")
         if self._writer.contents.warning:
@@ -43,6 +49,7 @@ class Meter:
         self._writer.forget()
         self.trouble = ""
         """Why the ledger does not take records; empty when it does."""
+        self._plan_version = _version(folder)
         self.plan = plans.load(folder)
         self.wait_s = 0.0
         """Seconds until the next look is due."""
@@ -55,9 +62,16 @@ class Meter:
         self._arm()
 
     def tick(self) -> None:
-        """Look once, and do what follows."""
+        """Look once, and do what follows; a look that breaks is told, and the next one tries again."""
+        try:
+            self._look()
+        except _BREAKS as error:
+            self._log(f"the look broke: {error!r}")
+            self.wait_s = self.plan.tick_s
+
+    def _look(self) -> None:
         now = clock.now()
-        seen = self._look(now)
+        seen = self._sample(now)
         self._follow_orders()
         self._note_outcomes()
         self._record(accounts.used(self.state, self.plan, seen, now))
@@ -68,8 +82,16 @@ class Meter:
         self._hand_over()
         self._publish(now, seen)
         view = decide.look(now, self.state, seen, self.plan)
-        status.write(self._folder, view, self.troubles())
+        self._tell_status(view)
         self.wait_s = decide.pause_s(view)
+
+    def _tell_status(self, view: decide.View) -> None:
+        """Among thousands, a status that says nothing new is written once a minute."""
+        at = time.monotonic()
+        news = (self.state.epoch, len(self.state.taken), len(self.state.orders), view.seen.alive, self.plan.revision)
+        if news != self._told or at - self._told_at >= self._status_every_s or self.troubles():
+            status.write(self._folder, view, self.troubles())
+            self._told, self._told_at = news, at
 
     def attend(self) -> None:
         """Write down what came meanwhile, between two looks: what a channel took is told once, also when we are killed."""
@@ -82,8 +104,13 @@ class Meter:
         """Whether a channel or a program has yet to answer."""
         return self._errands.busy or self._owed
 
+    def called(self) -> bool:
+        """Whether somebody left a changed plan or an order."""
+        return _version(self._folder) != self._plan_version or bool(orders.waiting(self._folder))
+
     def reload(self) -> None:
         """Take the changed plan, what was used until now at the old prices."""
+        self._plan_version = _version(self._folder)
         try:
             fresh = plans.load(self._folder)
         except plans.PlanError as error:
@@ -113,7 +140,7 @@ class Meter:
         failures = self._deliveries.failures.values() if self._deliveries else ()
         return [*filter(None, [self.trouble, self._owner_trouble]), *failures]
 
-    def _look(self, now: clock.Moment) -> Sample:
+    def _sample(self, now: clock.Moment) -> Sample:
         seen = self._eyes.look(now)
         busy = self._utilisation() if self.plan.idle and seen.alive else None
         seen = signs.with_signs(seen, self.plan, now, busy)
@@ -285,3 +312,12 @@ class Meter:
     def _log(self, text: str) -> None:
         with contextlib.suppress(OSError):  # on a full disk the watch goes on without words
             print(f"{clock.iso(clock.now().wall)} {text}", file=sys.stderr, flush=True)
+
+
+def _version(folder: Path) -> object:
+    """What changes when a plan is replaced; None where there is none."""
+    try:
+        found = (folder / "plan.json").stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns

@@ -63,6 +63,10 @@ _CHOICES = {
 }
 
 
+BY = ("file", "signal", "http")
+"""How a run can be asked for a checkpoint."""
+
+
 class PlanError(Exception):
     """The plan cannot be followed; the text says what is wrong in it."""
 
@@ -191,12 +195,18 @@ def _problems(found: Mapping[str, Any]) -> Iterator[str]:
             continue
         if not _fits(value, kind):
             yield f"{name}: missing or not of the right type"
+        elif isinstance(value, dict):
+            yield from _inner_problems(name, value)
         elif name in _CHOICES and value not in _CHOICES[name]:
             yield f"{name} = {value!r}, expected one of {', '.join(_CHOICES[name])}"
-        elif name in _INNER and (
-            wrong := [key for key, kind in _INNER[name].items() if not _fits(value.get(key), kind)]
-        ):
-            yield f"{name}: missing or not of the right type: {', '.join(wrong)}"
+
+
+def _inner_problems(name: str, value: Mapping[str, Any]) -> Iterator[str]:
+    wrong = [key for key, kind in _INNER[name].items() if not _fits(value.get(key), kind)]
+    if wrong:
+        yield f"{name}: missing or not of the right type: {', '.join(wrong)}"
+    elif name == "checkpoint" and value["by"] not in BY:
+        yield f"checkpoint.by = {value['by']!r}, expected one of {', '.join(BY)}"
 
 
 def _fits(value: object, kind: type | tuple[type, ...]) -> bool:

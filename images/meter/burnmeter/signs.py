@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -52,9 +53,19 @@ class Gpus:
         self._load = load
         self._library: ctypes.CDLL | None = None
         self._absent = False
+        self._last: tuple[float, int | None] | None = None
 
     def utilisation(self) -> int | None:
-        """Return the busiest GPU's utilisation in percent; None when one of them, or all, cannot be read."""
+        """Return the busiest GPU's utilisation in percent; None when one of them, or all, cannot be read.
+
+        The driver averages over up to a second: many experiments on one machine share one answer for so long.
+        """
+        now = time.monotonic()
+        if self._last is None or now - self._last[0] >= 1.0:
+            self._last = (now, self._busiest())
+        return self._last[1]
+
+    def _busiest(self) -> int | None:
         library = self._opened()
         if library is None:
             return None

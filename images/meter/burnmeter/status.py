@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
-from burnmeter import clock, decide, instance, ladder
+from burnmeter import clock, decide, ladder, process
 from burnmeter.decide import View
 
 _PLACES = Decimal("0.0001")
@@ -62,16 +62,7 @@ def read(folder: Path) -> dict[str, Any] | None:
         found: dict[str, Any] = json.loads((folder / "status.json").read_text())
     except (OSError, ValueError):
         return None
-    return {**found, "alive": running(folder) is not None}
-
-
-def running(folder: Path) -> int | None:
-    """Return the pid of the meter that watches `folder`, None when there is none."""
-    try:
-        record = json.loads((folder / "process.json").read_text())
-    except (OSError, ValueError):
-        return None
-    return int(record["pid"]) if instance.lives(record, clock.now().boot_id) else None
+    return {**found, "alive": process.running(folder) is not None}
 
 
 def money(amount: Decimal) -> str:
