@@ -1,4 +1,4 @@
-"""`./burnin meter status`: what is spent, how fast, when the limit comes and what happens then."""
+"""`./burnin meter WORD`: what is spent and what comes next; orders to the meter; the schedule before anything burns."""
 
 from __future__ import annotations
 
@@ -7,68 +7,122 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from components.config import ConfigErrors, read_file
+from cli import schedule
+from components.config import ConfigErrors, Experiment, read_file
+from components.meter_plan import meter_plan, secrets_named
+from components.price import whole_life
 
-_ROWS = (
-    ("Spent", "{spent} of {limit} {currency}"),
-    ("Rate", "{rate_per_h} {currency} an hour"),
-    ("Reaches limit", "{reaches_limit_at}"),
-    ("Next", "{next_rung}"),
-    ("Last look", "{last_sample}"),
-    ("Meter", "{meter}"),
-)
+_ORDERS = {"pause": "paused", "extend": "extended", "stop-now": "stop-now"}
+"""Word of the command line to the order's name in the ledger."""
+_WITHOUT_FOLDER = {"folder": "/nowhere", "instance": "/nowhere", "release": [], "release_stdin": "", "revision": 0}
+"""What a plan needs and a simulation does not."""
 
 
 def main(argv: list[str]) -> int:
-    """Print the status; return 0 while a meter watches, 1 when the budget is spent, 2 without a meter."""
-    parser = argparse.ArgumentParser(prog="./burnin meter", allow_abbrev=False)
-    parser.add_argument("what", choices=["status"])
-    parser.add_argument("-s", "--stack", default="local", metavar="EXPERIMENT", help="default: local")
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")
-    parser.add_argument("--debug", action="store_true", help="show tracebacks")
-    chosen = parser.parse_args(argv[1:])
+    """Do the word; return 0 while a meter watches, 1 when the budget is spent or the order refused, 2 without a meter."""
+    chosen = _parsed(argv[1:])
     try:
-        status = _ask(chosen.stack)
+        if chosen.what == "simulate":
+            return _simulate(chosen)
+        status = _order(chosen) if chosen.what in _ORDERS else _ask(_folder(_experiment(chosen.stack)), "status")
     except (ConfigErrors, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
     if chosen.json:
         print(json.dumps(status))
     else:
-        _show(status)
+        schedule.show_status(status, Console())
     if Decimal(status["spent"]) >= Decimal(status["limit"]):
         return 1
     return 0 if status["alive"] else 2
 
 
-def _ask(stack: str) -> dict[str, Any]:
-    project = Path.cwd()
-    experiment = read_file(project / "stacks" / f"Pulumi.{stack}.yaml")
-    root = Path(experiment.platform.root or project / os.environ.get("BURNIN_STATE", ".state") / "local")
+def _parsed(argv: list[str]) -> argparse.Namespace:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("-s", "--stack", default="local", metavar="EXPERIMENT", help="default: local")
+    common.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")
+    common.add_argument("--debug", action="store_true", help="show tracebacks")
+    parser = argparse.ArgumentParser(prog="./burnin meter", allow_abbrev=False, parents=[common])
+    words = parser.add_subparsers(dest="what", required=True, metavar="WORD")
+    words.add_parser("status", parents=[common], help="what is spent, the next rung and when it comes")
+    pause = words.add_parser("pause", parents=[common], help="leave idle and stalled runs alone for a while")
+    pause.add_argument("--until", required=True, metavar="T", help="in UTC, for example 2026-12-01T08:00:00Z")
+    extend = words.add_parser("extend", parents=[common], help="more money or a longer life, at once")
+    extend.add_argument("--limit", metavar="AMOUNT", help="the new limit, above the present one")
+    extend.add_argument("--lifetime-h", metavar="HOURS", help="the instance's new lifetime, from its start")
+    extend.add_argument("--reason", required=True, metavar="TEXT", help="kept in the ledger")
+    stop = words.add_parser("stop-now", parents=[common], help="end the run and the compute; disks stay")
+    for one in (pause, stop):
+        one.add_argument("--reason", default="", metavar="TEXT", help="kept in the ledger")
+    drawn = words.add_parser("simulate", parents=[common], help="when which alarm comes, before anything burns")
+    drawn.add_argument("file", type=Path, metavar="FILE", help="a stack file")
+    drawn.add_argument("--days", type=_days, default=30.0, metavar="N", help="default: 30")
+    drawn.add_argument("--idle-from-h", type=float, metavar="H", help="as if every GPU were idle from this hour on")
+    drawn.add_argument("--stepless-from-h", type=float, metavar="H", help="as if no step were made from this hour on")
+    return parser.parse_args(argv)
+
+
+def _days(text: str) -> float:
+    days = float(text)
+    if not 0 < days <= 3660:
+        raise argparse.ArgumentTypeError("expected more than 0 and at most ten years, 3660")
+    return days
+
+
+def _order(chosen: argparse.Namespace) -> dict[str, Any]:
+    given = {name: getattr(chosen, name, None) for name in ("until", "limit", "lifetime_h", "reason")}
+    return _ask(_folder(_experiment(chosen.stack)), "order", _ORDERS[chosen.what], given=given)
+
+
+def _simulate(chosen: argparse.Namespace) -> int:
+    experiment = read_file(chosen.file)
+    secrets = dict.fromkeys(secrets_named(experiment), "")  # no secret is needed to tell when an alarm comes
+    plan = {**meter_plan(experiment, whole_life(experiment), secrets), **_WITHOUT_FOLDER}
+    if plan["checkpoint"]:
+        plan["checkpoint"].pop("signal")
+    assumed = {"days": chosen.days, "idle_from_h": chosen.idle_from_h, "stepless_from_h": chosen.stepless_from_h}
+    drawn = _run(["simulate"], json.dumps({"plan": {**plan, "stop": ["stop"]}, **assumed}))
+    if chosen.json:
+        print(json.dumps(drawn))
+    else:
+        schedule.show_simulation(drawn, Console())
+    return 0
+
+
+def _ask(folder: Path, word: str, *rest: str, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    try:
+        return _run([word, str(folder), *rest], json.dumps(given or {}))
+    except ValueError as error:
+        raise ValueError(f"{error}\n  `./burnin up` arms a budget" if "no plan" in str(error) else str(error)) from None
+
+
+def _run(words: list[str], text: str) -> dict[str, Any]:
+    """Ask the meter's program, which is never loaded here; raise ValueError with its words when it has no answer."""
     asked = subprocess.run(
-        [sys.executable, "-m", "burnmeter", "status", str(root / experiment.name / "meter")],
-        env={**os.environ, "PYTHONPATH": str(project / "images" / "meter")},
+        [sys.executable, "-m", "burnmeter", *words],
+        input=text,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd() / "images" / "meter")},
         capture_output=True,
         text=True,
         check=False,
     )
     if asked.returncode != 0:
-        raise ValueError(asked.stderr.strip() + "\n  `./burnin up` arms it")
+        raise ValueError(asked.stderr.strip())
     found: dict[str, Any] = json.loads(asked.stdout)
     return found
 
 
-def _show(status: dict[str, Any]) -> None:
-    console = Console()
-    told = {**status, "meter": "watching" if status["alive"] else "not running"}
-    for label, text in _ROWS:
-        filled = text.format(**{name: "–" if value is None else value for name, value in told.items()})
-        console.print(f"{label:<14} {filled}", highlight=False, markup=False)
-    for trouble in status["trouble"]:
-        console.print(f"Trouble        {trouble}", highlight=False, markup=False, soft_wrap=True)
+def _experiment(stack: str) -> Experiment:
+    return read_file(Path.cwd() / "stacks" / f"Pulumi.{stack}.yaml")
+
+
+def _folder(experiment: Experiment) -> Path:
+    root = Path(experiment.platform.root or Path.cwd() / os.environ.get("BURNIN_STATE", ".state") / "local")
+    return root / experiment.name / "meter"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from burnmeter import asking, commands
+from burnmeter import asking, commands, simulate
 from burnmeter.commands import RefusedError, TroubleError
 from burnmeter.ledger import LedgerError
 from burnmeter.orders import OrderError
@@ -17,8 +17,9 @@ BY_PLAN: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "arm": commands.arm,
     "disarm": commands.disarm,
     "ask": asking.post,
+    "simulate": simulate.simulate,
 }
-"""Read a plan on stdin; `ask` a request."""
+"""Read a plan on stdin; `ask` a request, `simulate` a plan with what is assumed of its run."""
 BY_FOLDER: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "permit": commands.permit,
     "status": commands.show,

@@ -14,6 +14,7 @@ from burnmeter.plan import Plan
 from burnmeter.purse import Purse, purses
 from burnmeter.state import State
 
+_EVER_S = 1e12
 SOONEST_S = 0.05
 """Between two looks, however near a rung is: the spend is counted in milliseconds."""
 
@@ -214,7 +215,7 @@ def _ahead_in_turn(view: View, rungs: list[Rung]) -> Iterator[tuple[Rung, float 
     at = 0.0
     for rung in rungs:
         if (taken := _taken(view, rung)) is not None:
-            at = -view.now.since(taken)
+            at = -_EVER_S if _done(view, rung) else -view.now.since(taken)
             continue
         spell = rung.cause != ladder.ORDER and rung.act == ladder.NOTIFY
         at = rung.delay_s - _spell_s(view, rung.cause) if spell else at + rung.delay_s
