@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -24,6 +25,25 @@ def used(state: State, plan: Plan, seen: Sample, now: Moment) -> dict[str, Any]:
     quiet = state.quiet.next(passed_s, lasts=_idle(plan, seen) and not moved)
     stepless = state.stepless.next(passed_s, lasts=seen.alive and not moved)
     return {**record, "quiet": _pair(quiet), "stepless": _pair(stepless), "step": seen.step}
+
+
+def armed(state: State, plan: Plan, seen: Sample, now: Moment) -> Iterator[dict[str, Any]]:
+    """Yield the records with which a new or changed plan begins; none for one that the ledger knows already.
+
+    A changed price holds from now on: what was used until now is written down at the old one. A changed limit opens a new
+    epoch: what was reached below the old one can be reached anew.
+    """
+    if state.prices != prices(plan):
+        if state.prices:
+            yield used(state, plan, seen, now)
+        money = {"compute_per_h": str(plan.compute_per_h), "storage_per_h": str(plan.storage_per_h)}
+        yield {"kind": "priced", "at": now.as_json(), "currency": plan.currency, **money}
+    limits = (str(plan.limit), str(plan.owner.limit) if plan.owner else "")
+    if state.stated == (*limits, plan.lifetime_s):
+        return
+    same = state.stated is not None and state.stated[:2] == limits
+    own = {"limit": limits[0], "owner_limit": limits[1], "lifetime_s": plan.lifetime_s, "currency": plan.currency}
+    yield {"kind": "armed", "at": now.as_json(), "epoch": state.epoch + (not same), **own}
 
 
 def account(state: State, plan: Plan, seen: Sample, now: Moment) -> State:

@@ -165,20 +165,9 @@ class Meter:
             self._owner_trouble = f"the owner's folder takes no file: {error.strerror}"
 
     def _arm(self) -> None:
-        """A changed limit opens a new epoch: what was reached below the old one can be reached anew."""
-        plan, state, now = self.plan, self.state, clock.now()
-        if state.prices != accounts.prices(plan):
-            if state.prices:  # until now it was used at the old ones
-                self._record(accounts.used(state, plan, self._eyes.look(now), now))
-            money = {"compute_per_h": str(plan.compute_per_h), "storage_per_h": str(plan.storage_per_h)}
-            self._record({"kind": "priced", "at": now.as_json(), "currency": plan.currency, **money})
-        owner_limit = str(plan.owner.limit) if plan.owner else ""
-        stated = (str(plan.limit), owner_limit, plan.lifetime_s)
-        if state.stated == stated:
-            return
-        same = state.stated is not None and state.stated[:2] == stated[:2]
-        own = {"limit": stated[0], "owner_limit": stated[1], "lifetime_s": stated[2], "currency": plan.currency}
-        self._record({"kind": "armed", "at": now.as_json(), "epoch": state.epoch + (not same), **own})
+        now = clock.now()
+        for record in list(accounts.armed(self.state, self.plan, self._eyes.look(now), now)):
+            self._record(record)
 
     def _act(self, action: decide.Action, now: clock.Moment) -> None:
         rung = action.rung

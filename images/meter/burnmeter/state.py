@@ -95,6 +95,7 @@ class State:
     step: str = ""
     """The run's last sign, to compare the next one with."""
     last: clock.Moment | None = None
+    """Until when the disks are accounted for: from the first arming on."""
 
     @property
     def spent(self) -> Decimal:
@@ -125,7 +126,8 @@ def _armed(state: State, record: Mapping[str, Any]) -> State:
 
 def _priced(state: State, record: Mapping[str, Any]) -> State:
     compute, storage = Decimal(record["compute_per_h"]), Decimal(record["storage_per_h"])
-    return replace(state, prices=Prices(compute_per_h=compute, storage_per_h=storage))
+    prices = Prices(compute_per_h=compute, storage_per_h=storage)
+    return replace(state, prices=prices, last=state.last or clock.of_json(record["at"]))
 
 
 def _used(state: State, record: Mapping[str, Any]) -> State:
