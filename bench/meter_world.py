@@ -135,10 +135,11 @@ class World:
 
     def look(self, torn: float | None = None) -> None:
         """Look once; `torn`: it dies while it writes, after that share of its bytes."""
-        steps: list[tuple[dict[str, Any], Any]] = [(accounts.used(self.state, self.plan, self.seen(), self.now), None)]
-        after = fold([steps[0][0]], self.state)
-        at = self.now.as_json()
-        for action in decide.decide(self.now, after, self.seen(), self.plan):
+        now, seen = self.now, self.seen()
+        steps: list[tuple[dict[str, Any], Any]] = [(accounts.used(self.state, self.plan, seen, now), None)]
+        after = self.state = fold([steps[0][0]], self.state)
+        at = now.as_json()
+        for action in decide.decide(now, after, seen, self.plan):
             if action.again:
                 self._do(action)
                 continue
@@ -151,13 +152,13 @@ class World:
         self._write(steps, torn)
         if torn is None:
             self._check_account()
-            view = decide.look(self.now, self.state, self.seen(), self.plan)
+            view = decide.look(now, self.state, seen, self.plan)
             self.look_at = self.t + decide.pause_s(view)
 
     def _write(self, steps: list[tuple[dict[str, Any], Any]], torn: float | None) -> None:
         whole = len(steps) if torn is None else int(torn * len(steps))
-        for record, action in steps[:whole]:
-            self.keep(record)
+        for index, (record, action) in enumerate(steps[:whole]):
+            self.keep(record, folded=index == 0)
             if action is not None:
                 self._do(action)
         if torn is not None:
@@ -165,10 +166,11 @@ class World:
             rest = encode(steps[whole][0]) if whole < len(steps) else b""
             self.reopen(content + rest[: int(len(rest) * 0.7)])
 
-    def keep(self, record: dict[str, Any]) -> None:
+    def keep(self, record: dict[str, Any], *, folded: bool = False) -> None:
         """Append a record."""
         self.records.append(record)
-        self.state = fold([record], self.state)
+        if not folded:
+            self.state = fold([record], self.state)
         if record["kind"] == "taken":
             self.taken[(record["rung"], record["epoch"])] += 1
             self.order.append((record["rung"], record["epoch"]))
@@ -199,20 +201,19 @@ class World:
         self.gone_at = self.t + max(self.release_s, still_s)
 
     def finish_errands(self) -> None:
-        """Programs that have ended: the meter hears of it, if it lives."""
-        open_stops = [
-            name for name in self.state.taken if name[0].endswith(ladder.STOP) and name not in self.state.done
-        ]
-        if self.work_ends is not None and self.t >= self.work_ends and self.lives:
-            for rung, epoch in open_stops:
-                self.keep({"kind": "done", "rung": rung, "epoch": epoch})
+        """Programs that have ended: the meter hears of it, if it lives, and looks at once."""
+        if self.work_ends is not None and self.t >= self.work_ends:
+            self._note_done(ladder.STOP)
         if self.gone_at is not None and self.t >= self.gone_at:
             self.end("meter")
-            if self.lives:
-                for rung, epoch in [
-                    n for n in self.state.taken if n[0].endswith(ladder.RELEASE) and n not in self.state.done
-                ]:
-                    self.keep({"kind": "done", "rung": rung, "epoch": epoch})
+            self._note_done(ladder.RELEASE)
+
+    def _note_done(self, act: str) -> None:
+        if not self.lives:
+            return
+        for rung, epoch in [name for name in self.state.taken if name[0].endswith(act) and name not in self.state.done]:
+            self.keep({"kind": "done", "rung": rung, "epoch": epoch})
+            self.look_at = min(self.look_at, self.t)
 
     def revive(self) -> None:
         """A meter starts, as `up` or a supervisor would start it; not on a damaged ledger."""

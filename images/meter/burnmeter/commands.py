@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +165,7 @@ def _view(plan: Plan, *, as_planned: bool = False) -> View:
             raise TroubleError(str(error)) from None
     state = accounts.account(fold(ledger.read(plan.folder / "ledger.jsonl").records), plan, seen, now)
     if as_planned and (state.stated is None or state.stated[0] != str(plan.limit)):
-        state = replace(state, limit=plan.limit)
+        state = state._replace(limit=plan.limit)
     return decide.look(now, state, seen, plan)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 _DAY_S = 86_400
@@ -36,3 +37,18 @@ def _segment(record: Mapping[str, Any]) -> object:
         return None
     at = record["at"]
     return int(at["wall"] // _DAY_S), at["boot_id"], tuple(sorted(record["use"]))
+
+
+def segments(records: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+    """Return every segment with its first and last instant and what its accounts had grown to: what no shortening may lose."""
+    found: list[tuple[Any, ...]] = []
+    first: Mapping[str, Any] | None = None
+    last: Mapping[str, Any] = {}
+    for record in chain(records, [{"kind": "end"}]):
+        if first is not None and _segment(record) != _segment(first):
+            use = tuple(sorted((name, *grown) for name, grown in last["use"].items()))
+            found.append((first["at"]["wall"], last["at"]["wall"], use))
+            first = None
+        if _segment(record) is not None:
+            first, last = first or record, record
+    return found

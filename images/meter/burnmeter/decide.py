@@ -44,14 +44,17 @@ class View:
 
     def epoch(self, cause: str) -> int:
         """Return the count that tells this climb of a cause's rungs from the one before."""
-        own = {ladder.IDLE: self.state.quiet.number, ladder.STALL: self.state.stepless.number}
-        return {**own, ladder.ORDER: self.state.stops}.get(cause, self.state.epoch)
+        if cause in ladder.MONEY:
+            return self.state.epoch
+        if cause == ladder.ORDER:
+            return self.state.stops
+        return (self.state.quiet if cause == ladder.IDLE else self.state.stepless).number
 
 
 def decide(now: Moment, state: State, seen: Sample, plan: Plan) -> tuple[Action, ...]:
     """Return what has to be done now, in the order of the ladder."""
     view = look(now, state, seen, plan)
-    return tuple(action for cause in ladder.CAUSES for action in _climb(view, cause))
+    return tuple(action for cause in plan.climbs for action in _climb(view, cause))
 
 
 def look(now: Moment, state: State, seen: Sample, plan: Plan) -> View:
@@ -82,7 +85,7 @@ def upcoming(view: View) -> list[tuple[Rung, float | None]]:
 
     None: nobody can tell, because nothing is spent by the hour now.
     """
-    found = [row for cause in ladder.CAUSES for row in _ahead(view, cause)]
+    found = [row for cause in view.plan.climbs for row in _ahead(view, cause)]
     return sorted(found, key=lambda row: float("inf") if row[1] is None else row[1])
 
 
@@ -90,12 +93,11 @@ def _climb(view: View, cause: str) -> Iterator[Action]:
     """Take what is due: alarms of money each by itself, the rest from the lowest rung up, where none is passed over."""
     if not _holds(view, cause):
         return
-    rungs = [rung for rung in view.plan.ladder if rung.cause == cause]
-    alarms = [rung for rung in rungs if _is_alarm(rung)]
-    for rung in alarms:
-        if _taken(view, rung) is None and _money_due(view, rung):
+    rungs = view.plan.climbs[cause]
+    for rung in rungs:
+        if _is_alarm(rung) and _taken(view, rung) is None and _money_due(view, rung):
             yield _action(view, rung)
-    yield from _chain(view, [rung for rung in rungs if rung not in alarms and not _skipped(view, rung)])
+    yield from _chain(view, [rung for rung in rungs if not _is_alarm(rung) and not _skipped(view, rung)])
     if (refused := _refusal(view, cause)) is not None:
         yield refused
 
@@ -187,7 +189,9 @@ def _spell_s(view: View, cause: str) -> float:
 
 def _refusal(view: View, cause: str) -> Action | None:
     """People are told, once, that the platform did not do what was asked of it."""
-    rungs = [rung for rung in view.plan.ladder if rung.cause == cause]
+    if not view.state.refused:
+        return None
+    rungs = view.plan.climbs[cause]
     failed = [rung.name for rung in rungs if (rung.name, view.epoch(cause)) in view.state.refused]
     if not failed:
         return None
@@ -202,7 +206,7 @@ def _action(view: View, rung: Rung, *, again: bool = False) -> Action:
 
 
 def _ahead(view: View, cause: str) -> Iterator[tuple[Rung, float | None]]:
-    rungs = [rung for rung in view.plan.ladder if rung.cause == cause and not rung.forecast]
+    rungs = [rung for rung in view.plan.climbs[cause] if not rung.forecast]
     if cause in ladder.MONEY:
         for rung in rungs:
             if cause in view.purses and _taken(view, rung) is None and not _skipped(view, rung):

@@ -66,7 +66,9 @@ class Crowd:
         self._waiting.pop(folder, None)
         self._meters.pop(folder).finish()
 
-    def run(self, bell: Bell, refresh: Callable[[], None] = lambda: None) -> None:
+    def run(
+        self, bell: Bell, refresh: Callable[[], None] = lambda: None, over: Callable[[], None] = lambda: None
+    ) -> None:
         """Look at each when it is due until the bell says that it is over; at its ring look at every plan anew."""
         while not bell.over:
             if bell.reload:
@@ -75,6 +77,7 @@ class Crowd:
             self._wait(bell)
             if not (bell.over or bell.reload):
                 self._look()
+        over()
         for meter in self._meters.values():
             meter.finish()
 

@@ -26,7 +26,7 @@ _LEDGER_TROUBLE = "ledger"
 _SYNC_S = 60.0
 _BREAKS = (OSError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
 """What a look can meet in files that others write."""
-_MOST_LOOKS = 5760
+MOST_LOOKS = 5760
 """Records between two shortenings: a day of looks at fifteen seconds."""
 _RENEW = "renew"
 
@@ -240,7 +240,7 @@ class Meter:
         try:
             self._writer.append(record, durable=not look or self._sync_is_due())
             self._looks += 1
-            if look and self._looks > _MOST_LOOKS:
+            if look and self._looks > MOST_LOOKS:
                 self._looks = 0
                 self._writer.replace(thinned)
             self.trouble = ""

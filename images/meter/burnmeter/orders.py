@@ -84,6 +84,8 @@ def _limit(given: str | None, state: State) -> str | None:
         raise OrderError(f"--limit {given}: expected an amount, for example 1200") from None
     if not limit.is_finite() or limit <= (state.limit or 0):
         raise OrderError(f"--limit {given}: expected more than the {state.limit} of now")
+    if limit <= state.spent:
+        raise OrderError(f"--limit {given}: expected more than the {state.spent:.2f} that is spent")
     return f"{limit:f}"
 
 

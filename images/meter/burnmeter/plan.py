@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from burnmeter import ladder
+from burnmeter.ladder import Rung
 
 SCHEMA = "burnin.meter-plan/1"
 _NUMBER = (int, float)
@@ -148,9 +149,15 @@ class Plan:
         return self.at_limit != "notify"
 
     @cached_property
-    def ladder(self) -> tuple[ladder.Rung, ...]:
+    def ladder(self) -> tuple[Rung, ...]:
         """The rungs, cause by cause."""
         return ladder.rows(self)
+
+    @cached_property
+    def climbs(self) -> Mapping[str, tuple[Rung, ...]]:
+        """The rungs by cause, in the order in which causes are looked at; a cause without rungs is left out."""
+        rungs = {cause: tuple(rung for rung in self.ladder if rung.cause == cause) for cause in ladder.CAUSES}
+        return {cause: found for cause, found in rungs.items() if found}
 
 
 def parse(text: str) -> Plan:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from burnmeter import clock
 
@@ -58,9 +59,8 @@ class Pause:
     for_s: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class State:
-    """The sum of a ledger."""
+class State(NamedTuple):
+    """The sum of a ledger. A tuple: one is made at every record."""
 
     epoch: int = 0
     """Rises when a limit changes: the rungs below it can be reached anew."""
@@ -72,8 +72,8 @@ class State:
     """An extended lifetime; None: the plan's."""
     currency: str = ""
     prices: Prices | None = None
-    accounts: Mapping[str, Account] = field(default_factory=dict)
-    taken: Mapping[tuple[str, int], clock.Moment] = field(default_factory=dict)
+    accounts: Mapping[str, Account] = MappingProxyType({})
+    taken: Mapping[tuple[str, int], clock.Moment] = MappingProxyType({})
     """(rung, epoch) that were decided, and when."""
     done: frozenset[tuple[str, int]] = frozenset()
     """(rung, epoch) whose program ended well, or whose question was answered."""
@@ -81,7 +81,7 @@ class State:
     """(rung, epoch) whose program failed at least once."""
     delivered: frozenset[tuple[str, int]] = frozenset()
     """(notice key, channel index) that a channel took."""
-    notices: Mapping[str, str] = field(default_factory=dict)
+    notices: Mapping[str, str] = MappingProxyType({})
     """Key to text, of every notice ever raised."""
     orders: frozenset[str] = frozenset()
     """Names of the orders that were carried out."""
@@ -114,8 +114,7 @@ def fold(records: Iterable[Mapping[str, Any]], state: State | None = None) -> St
 
 def _armed(state: State, record: Mapping[str, Any]) -> State:
     limit, owner_limit, lifetime_s = record["limit"], record.get("owner_limit", ""), record.get("lifetime_s", 0.0)
-    return replace(
-        state,
+    return state._replace(
         epoch=record["epoch"],
         limit=Decimal(limit),
         stated=(limit, owner_limit, lifetime_s),
@@ -127,7 +126,7 @@ def _armed(state: State, record: Mapping[str, Any]) -> State:
 def _priced(state: State, record: Mapping[str, Any]) -> State:
     compute, storage = Decimal(record["compute_per_h"]), Decimal(record["storage_per_h"])
     prices = Prices(compute_per_h=compute, storage_per_h=storage)
-    return replace(state, prices=prices, last=state.last or clock.of_json(record["at"]))
+    return state._replace(prices=prices, last=state.last or clock.of_json(record["at"]))
 
 
 def _used(state: State, record: Mapping[str, Any]) -> State:
@@ -135,8 +134,7 @@ def _used(state: State, record: Mapping[str, Any]) -> State:
         name: Account(seconds=Decimal(seconds), cost=Decimal(cost)) for name, (seconds, cost) in record["use"].items()
     }
     quiet, stepless = (_spell(record.get(name)) for name in ("quiet", "stepless"))
-    return replace(
-        state,
+    return state._replace(
         accounts={**state.accounts, **fresh},
         quiet=quiet,
         stepless=stepless,
@@ -152,31 +150,30 @@ def _spell(found: list[Any] | None) -> Spell:
 def _taken(state: State, record: Mapping[str, Any]) -> State:
     taken = {**state.taken, (record["rung"], record["epoch"]): clock.of_json(record["at"])}
     notices = {**state.notices, record["key"]: record["text"]} if record["text"] else state.notices
-    return replace(state, taken=taken, notices=notices)
+    return state._replace(taken=taken, notices=notices)
 
 
 def _done(state: State, record: Mapping[str, Any]) -> State:
-    return replace(state, done=state.done | {(record["rung"], record["epoch"])})
+    return state._replace(done=state.done | {(record["rung"], record["epoch"])})
 
 
 def _refused(state: State, record: Mapping[str, Any]) -> State:
-    return replace(state, refused=state.refused | {(record["rung"], record["epoch"])})
+    return state._replace(refused=state.refused | {(record["rung"], record["epoch"])})
 
 
 def _delivered(state: State, record: Mapping[str, Any]) -> State:
-    return replace(state, delivered=state.delivered | {(record["key"], record["channel"])})
+    return state._replace(delivered=state.delivered | {(record["key"], record["channel"])})
 
 
 def _paused(state: State, record: Mapping[str, Any]) -> State:
     pause = Pause(at=clock.of_json(record["at"]), for_s=record["for_s"])
-    return replace(state, pause=pause, orders=state.orders | {record["order"]})
+    return state._replace(pause=pause, orders=state.orders | {record["order"]})
 
 
 def _extended(state: State, record: Mapping[str, Any]) -> State:
     """A higher limit opens a new epoch; a longer life alone does not."""
     limit, lifetime_s = record["limit"], record["lifetime_s"]
-    return replace(
-        state,
+    return state._replace(
         epoch=state.epoch + (limit is not None),
         limit=state.limit if limit is None else Decimal(limit),
         lifetime_s=state.lifetime_s if lifetime_s is None else lifetime_s,
@@ -185,7 +182,7 @@ def _extended(state: State, record: Mapping[str, Any]) -> State:
 
 
 def _stopped(state: State, record: Mapping[str, Any]) -> State:
-    return replace(state, stops=state.stops + 1, orders=state.orders | {record["order"]})
+    return state._replace(stops=state.stops + 1, orders=state.orders | {record["order"]})
 
 
 _FOLDS = {

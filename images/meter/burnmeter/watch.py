@@ -61,12 +61,14 @@ class Watch:
             self._refused[folder] = words
 
 
-def run(folder: Path, told: Callable[[float, float], None] | None = None) -> int:
-    """Watch everything below `folder` until asked to end; return how many there were at the end."""
+def run(
+    folder: Path, told: Callable[[float, float], None] | None = None, over: Callable[[], None] = lambda: None
+) -> int:
+    """Watch everything below `folder` until asked to end, and say so by `over`; return how many there were."""
     bell, watch = Bell(), Watch(folder, told)
     watch.refresh()
     process.record(folder)
-    watch.crowd.run(bell, watch.refresh)
+    watch.crowd.run(bell, watch.refresh, over)
     return len(watch.crowd.folders)
 
 
