@@ -12,6 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from burnmeter import clock
+from burnmeter.accounts import armed
+from burnmeter.instance import sample
+from burnmeter.ledger import encode
+from burnmeter.plan import parse
+from burnmeter.state import State
 
 _TICK_S = 15.0
 _PATIENCE_S = 120.0
@@ -36,7 +41,8 @@ def _watched(root: Path, count: int, ticks: int) -> dict[str, Any]:
     deadline = time.monotonic() + _PATIENCE_S
     while not (root / "process.json").exists() and time.monotonic() < deadline:
         time.sleep(0.1)
-    time.sleep(_TICK_S)  # the first round opens channels, caches and files
+    time.sleep(2 * _TICK_S)  # the first looks open files and fill caches
+    meter.send_signal(signal.SIGUSR1)
     began, cpu = time.monotonic(), _cpu_s(meter.pid)
     time.sleep(ticks * _TICK_S)
     cores = (_cpu_s(meter.pid) - cpu) / (time.monotonic() - began)
@@ -58,13 +64,18 @@ def watch(folder: str) -> None:
     """Be the meter's process, as `burnmeter watch` is, and note how late and how long each look was."""
     from burnmeter import watch as watching
 
-    late, took = [], []
+    late: list[float] = []
+    took: list[float] = []
 
     def told(late_s: float, took_s: float) -> None:
         late.append(late_s)
         took.append(took_s)
 
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    def anew(*_: object) -> None:
+        late.clear()
+        took.clear()
+
+    signal.signal(signal.SIGUSR1, anew)
     watching.run(Path(folder), told, _tell(late, took))
 
 
@@ -81,7 +92,7 @@ def _tell(late: list[float], took: list[float]) -> Any:
 
 
 def _experiment(folder: Path, pid: int) -> None:
-    """An instance that lives, with a plan, nothing spent yet."""
+    """An instance that lives, with a plan that was armed a moment ago."""
     (folder / "instance").mkdir(parents=True)
     now = clock.now()
     start = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
@@ -110,6 +121,8 @@ def _experiment(folder: Path, pid: int) -> None:
         "revision": 1,
     }
     (folder / "plan.json").write_text(json.dumps(plan))
+    found, seen = parse(json.dumps(plan)), sample(folder / "instance" / "current.json", now)
+    (folder / "ledger.jsonl").write_bytes(b"".join(encode(one) for one in armed(State(), found, seen, now)))
 
 
 def _cpu_s(pid: int) -> float:

@@ -83,7 +83,8 @@ class Writer:
         self.contents = read(path)
         self._size = self.contents.sound_bytes
         os.ftruncate(self._file, self._size)
-        _sync_folder(path.parent)
+        if not self._size:
+            _sync_folder(path.parent)  # a new file's name is as durable as what will stand in it
         self._owed: list[Record] = []
 
     def append(self, record: Record, *, durable: bool = True) -> None:

@@ -7,6 +7,7 @@ import queue
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +24,31 @@ from burnmeter.state import fold
 
 _LAST_WORDS_S = 5.0
 _LEDGER_TROUBLE = "ledger"
-_SYNC_S = 60.0
 _BREAKS = (OSError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
 """What a look can meet in files that others write."""
-MOST_LOOKS = 5760
-"""Records between two shortenings: a day of looks at fifteen seconds."""
+MOST_LOOKS = 2880
+"""Records between two shortenings: twelve hours of looks at fifteen seconds."""
 _RENEW = "renew"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """How often is written what a look alone changes. Seconds."""
+
+    status_s: float = 0.0
+    """Between two statuses that say nothing new."""
+    sync_s: float = 60.0
+    """Until a look is safe from a power cut; rungs, orders and arrivals are at once, and every look before them."""
 
 
 class Meter:
     """Watches one experiment."""
 
     def __init__(
-        self, folder: Path, utilisation: Callable[[], int | None] = lambda: None, *, status_every_s: float = 0.0
+        self, folder: Path, utilisation: Callable[[], int | None] = lambda: None, pace: Pace | None = None
     ) -> None:
         self._folder = folder
-        self._status_every_s, self._told_at = status_every_s, 0.0
+        self._pace, self._told_at = pace or Pace(), 0.0
         self._told: object = None
         self._utilisation = utilisation
         self._writer = Writer(folder / "ledger.jsonl")
@@ -54,7 +64,7 @@ class Meter:
         self.wait_s = 0.0
         """Seconds until the next look is due."""
         self._owner_trouble = ""
-        self._synced = 0.0
+        self._synced = time.monotonic()
         self._owed = False
         self._deliveries: Deliveries | None = None
         self._errands = Errands()
@@ -89,7 +99,7 @@ class Meter:
         """Among thousands, a status that says nothing new is written once a minute."""
         at = time.monotonic()
         news = (self.state.epoch, len(self.state.taken), len(self.state.orders), view.seen.alive, self.plan.revision)
-        if news != self._told or at - self._told_at >= self._status_every_s or self.troubles():
+        if news != self._told or at - self._told_at >= self._pace.status_s or self.troubles():
             status.write(self._folder, view, self.troubles())
             self._told, self._told_at = news, at
 
@@ -166,8 +176,9 @@ class Meter:
 
     def _arm(self) -> None:
         now = clock.now()
-        for record in list(accounts.armed(self.state, self.plan, self._eyes.look(now), now)):
-            self._record(record)
+        records = list(accounts.armed(self.state, self.plan, self._eyes.look(now), now))
+        for record in records:
+            self._record(record, durable=record is records[-1])
 
     def _act(self, action: decide.Action, now: clock.Moment) -> None:
         rung = action.rung
@@ -233,12 +244,12 @@ class Meter:
                     self._errands.start(_RENEW, self.plan.renew)
             path.unlink(missing_ok=True)
 
-    def _record(self, record: Mapping[str, Any]) -> None:
+    def _record(self, record: Mapping[str, Any], *, durable: bool = True) -> None:
         """The record counts from now on, also where the disk does not take it; then people are told that it does not."""
         self.state = fold([record], self.state)
         look = record["kind"] == "used"
         try:
-            self._writer.append(record, durable=not look or self._sync_is_due())
+            self._writer.append(record, durable=self._sync_is_due() if look else durable)
             self._looks += 1
             if look and self._looks > MOST_LOOKS:
                 self._looks = 0
@@ -252,7 +263,7 @@ class Meter:
     def _sync_is_due(self) -> bool:
         """A look that a power cut takes is made up for by the next one: it counts from the instance's start."""
         now = time.monotonic()
-        if now - self._synced < _SYNC_S:
+        if now - self._synced < self._pace.sync_s:
             return False
         self._synced = now
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import resource
 import sys
 from collections.abc import Callable, Iterator
@@ -10,12 +11,13 @@ from pathlib import Path
 from burnmeter import clock, process, signs
 from burnmeter.ledger import LedgerError
 from burnmeter.loop import Bell, Crowd
-from burnmeter.meter import Meter
+from burnmeter.meter import Meter, Pace
 from burnmeter.plan import PlanError
 
 LEAVE = "leave"
 """A file in an experiment's folder: its accounts are to be closed and it is to be watched no more."""
-_STATUS_EVERY_S = 60.0
+_PACE = Pace(status_s=60.0, sync_s=900.0)
+"""Among thousands: else the disk is busy with what nobody reads."""
 _SPARE_FILES = 200
 
 
@@ -47,7 +49,7 @@ class Watch:
             self._refuse(folder, f"{self._most} experiments are open, as many as `ulimit -n` allows")
             return
         try:
-            meter = Meter(folder, self._gpus.utilisation, status_every_s=_STATUS_EVERY_S)
+            meter = Meter(folder, self._gpus.utilisation, _PACE)
             process.record(folder)
         except (LedgerError, PlanError, OSError) as trouble:
             self._refuse(folder, str(trouble))
@@ -67,6 +69,7 @@ def run(
     """Watch everything below `folder` until asked to end, and say so by `over`; return how many there were."""
     bell, watch = Bell(), Watch(folder, told)
     watch.refresh()
+    gc.freeze()  # what thousands of plans consist of is not looked through again and again
     process.record(folder)
     watch.crowd.run(bell, watch.refresh, over)
     return len(watch.crowd.folders)
