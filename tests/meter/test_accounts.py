@@ -78,7 +78,8 @@ def test_killed_a_thousand_times_it_accounts_to_the_cent(
 ) -> None:
     """At random moments, between looks at random distances, while prices, instances and the wall clock change."""
     monkeypatch.setattr("os.fsync", lambda _: None)
-    monkeypatch.setattr(meter, "MOST_LOOKS", 50)
+    monkeypatch.setattr(meter, "MOST_LOOKS", 20)
+    monkeypatch.setattr("burnmeter.status.write", lambda *_: None)
     chance, pair = random.Random(11), _Pair(tmp_path, monkeypatch)
     for number in range(1000):
         pair.clock.boottime += chance.uniform(0.001, 40)
@@ -171,7 +172,7 @@ json_values = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_any_record_of_an_instance_gives_a_sample(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     """What another program or a garbled disk left ends no meter; nothing negative is ever accounted."""
     folder = tmp_path_factory.getbasetemp() / "instance"

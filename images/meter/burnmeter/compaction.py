@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -37,6 +37,11 @@ def _segment(record: Mapping[str, Any]) -> object:
         return None
     at = record["at"]
     return int(at["wall"] // _DAY_S), at["boot_id"], tuple(sorted(record["use"]))
+
+
+def superfluous(records: Collection[Mapping[str, Any]]) -> int:
+    """Return how many records say nothing that others do not."""
+    return len(records) - sum(1 for _ in thinned(records))
 
 
 def segments(records: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:

@@ -14,7 +14,7 @@ from typing import Any
 from burnmeter import accounts, asking, clock, decide, ladder, orders, owner, signs, status
 from burnmeter import plan as plans
 from burnmeter.channels import Notice
-from burnmeter.compaction import thinned
+from burnmeter.compaction import superfluous, thinned
 from burnmeter.delivery import Deliveries
 from burnmeter.errand import Errands
 from burnmeter.instance import Eyes, Sample, with_others
@@ -55,7 +55,7 @@ class Meter:
         if self._writer.contents.warning:
             self._log(self._writer.contents.warning)
         self.state = fold(self._writer.contents.records)
-        self._looks = len(self._writer.contents.records)
+        self._looks = superfluous(self._writer.contents.records)
         self._writer.forget()
         self.trouble = ""
         """Why the ledger does not take records; empty when it does."""
