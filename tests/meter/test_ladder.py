@@ -104,7 +104,7 @@ def test_a_pause_holds_idle_rungs_and_then_begins_with_the_first() -> None:
     run.keep(kind="paused", order="o", for_s=3600.0)
     assert run.until(59.75) == []
     assert run.until(61) == ["idle-notify"], "not all four at once"
-    assert run.until(77) == ["idle-checkpoint"]
+    assert run.until(76.75) == ["idle-checkpoint"]
 
 
 def test_a_pause_does_not_hold_the_limit() -> None:

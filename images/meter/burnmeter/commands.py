@@ -54,6 +54,7 @@ def arm(text: str) -> dict[str, Any]:
     if plan.stops and (refusal := _spent_words(view)):
         raise RefusedError(f"{refusal} (ledger {plan.folder / 'ledger.jsonl'}). Raise it in the stack file to go on")
     plans.keep(plan.folder, text)
+    (plan.folder / watch.LEAVE).unlink(missing_ok=True)
     pid = process.running(plan.folder)
     pid = pid or watch.watcher_above(plan.folder)
     if pid is None:

@@ -14,8 +14,8 @@ from burnmeter.loop import Bell, Crowd
 from burnmeter.meter import Meter, Pace
 from burnmeter.plan import PlanError
 
-LEAVE = "leave"
-"""A file in an experiment's folder: its accounts are to be closed and it is to be watched no more."""
+LEAVE = "disarmed"
+"""A file in an experiment's folder: its accounts are to be closed, and it is not watched until it is armed again."""
 _PACE = Pace(status_s=60.0, sync_s=900.0)
 """Among thousands: else the disk is busy with what nobody reads."""
 _SPARE_FILES = 200
@@ -36,8 +36,7 @@ class Watch:
         for folder in self.crowd.folders:
             if (folder / LEAVE).exists():
                 self.crowd.drop(folder)
-                for name in (process.FILE, LEAVE):
-                    (folder / name).unlink(missing_ok=True)
+                (folder / process.FILE).unlink(missing_ok=True)
         known = set(self.crowd.folders)
         fresh = [folder for folder in plans_below(self._folder) if folder not in known]
         for index, folder in enumerate(fresh):
@@ -79,7 +78,7 @@ def plans_below(folder: Path) -> Iterator[Path]:
     """Yield every meter's folder below: `EXPERIMENT` or `EXPERIMENT/meter`."""
     for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
         for found in (entry, entry / "meter"):
-            if (found / "plan.json").is_file():
+            if (found / "plan.json").is_file() and not (found / LEAVE).exists():
                 yield found
 
 
