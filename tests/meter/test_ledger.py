@@ -130,6 +130,77 @@ def test_a_writer_killed_at_any_call_leaves_a_readable_ledger(tmp_path: Path, ca
     assert read(tmp_path / "ledger").records[-1] == {"n": "after"}
 
 
+@pytest.mark.parametrize("call", range(7))
+def test_killed_at_any_call_of_a_shortening_one_of_the_two_ledgers_is_there(tmp_path: Path, call: int) -> None:
+    """Write anew, fsync, rename, fsync the folder: before the rename the old one counts, after it the new one."""
+    program = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from burnmeter.ledger import Writer\n"
+        "writer = Writer(Path(sys.argv[1]))\n"
+        "for n in range(9):\n    writer.append({'n': n})\n"
+        "left = int(sys.argv[2])\n"
+        "def dying(real):\n"
+        "    def call(*args, **more):\n"
+        "        global left\n"
+        "        if left == 0:\n            os.kill(os.getpid(), 9)\n"
+        "        left -= 1\n"
+        "        return real(*args, **more)\n"
+        "    return call\n"
+        "for name in ('open', 'write', 'fsync', 'rename', 'replace', 'close'):\n"
+        "    setattr(os, name, dying(getattr(os, name)))\n"
+        "writer.replace(lambda records: [one for one in records if one['n'] in (0, 8)])\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    done = _child(program, str(tmp_path / "ledger"), str(call))
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    found = [record["n"] for record in read(tmp_path / "ledger").records]
+    assert found in (list(range(9)), [0, 8])
+    writer = Writer(tmp_path / "ledger")
+    writer.append({"n": "after"})
+    writer.close()
+    assert [record["n"] for record in read(tmp_path / "ledger").records] == [*found, "after"]
+
+
+def test_a_shortened_ledger_stays_locked(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "ledger")
+    for number in range(5):
+        writer.append({"n": number})
+    writer.replace(lambda records: list(records)[-1:])
+    with pytest.raises(LedgerBusyError):
+        Writer(tmp_path / "ledger")
+    writer.append({"n": 5})
+    writer.close()
+    assert [record["n"] for record in read(tmp_path / "ledger").records] == [4, 5]
+
+
+def test_a_file_that_lost_its_name_takes_no_record(tmp_path: Path) -> None:
+    """A file without a name would take every write and keep none."""
+    writer = Writer(tmp_path / "folder" / "ledger")
+    writer.append({"n": 1})
+    (tmp_path / "folder" / "ledger").rename(tmp_path / "elsewhere")
+    with pytest.raises(LedgerError, match="cannot be written"):
+        writer.append({"n": 2})
+    with pytest.raises(LedgerError):
+        writer.replace(lambda records: records)
+    (tmp_path / "elsewhere").rename(tmp_path / "folder" / "ledger")
+    writer.append({"n": 3})
+    assert [record["n"] for record in read(tmp_path / "folder" / "ledger").records] == [1, 2, 3]
+    writer.close()
+
+
+def test_of_looks_that_a_full_disk_did_not_take_the_last_is_kept(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "ledger")
+    (tmp_path / "ledger").rename(tmp_path / "away")
+    for record in ({"kind": "used", "n": 1}, {"kind": "taken", "n": 2}, {"kind": "used", "n": 3}):
+        with pytest.raises(LedgerError):
+            writer.append(record)
+    (tmp_path / "away").rename(tmp_path / "ledger")
+    writer.append({"kind": "used", "n": 4})
+    writer.close()
+    assert [record["n"] for record in read(tmp_path / "ledger").records] == [2, 4]
+
+
 def _child(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     home = str(Path(__file__).parents[2] / "images" / "meter")
     environment = {**os.environ, "PYTHONPATH": home}

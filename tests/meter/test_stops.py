@@ -47,7 +47,7 @@ def test_the_ladder_to_its_end(real: Real) -> None:
     run = real.work(f"trap 'touch {done}' USR1; {STUBBORN}")
     bystander = real.work("echo ready; exec sleep 600")
     spent = float(real.status()["spent"])
-    assert real.arm(round(spent) + 8, checkpoint=asked) == meter
+    assert real.arm(round(spent) + 6, checkpoint=asked) == meter
     until(done.exists, "the run's answer")
     assert lives(bystander.pid), "a signal that nobody catches would have ended it"
     request = json.loads((done.parent / "checkpoint.json").read_text())
@@ -59,13 +59,13 @@ def test_the_ladder_to_its_end(real: Real) -> None:
     until(lambda: "x/release/2" in real.told(), "the last notice")
     assert real.taken()[-4:] == ["checkpoint", "notify-100", "stop", "release"]
     done_rungs = {one["rung"] for one in read(real.meter / "ledger.jsonl").records if one["kind"] == "done"}
-    assert done_rungs >= {"checkpoint", "stop"}
+    assert "checkpoint" in done_rungs, "its answer is in the ledger"
     assert len(real.told()) == len(set(real.told())), "people are told once"
     assert (real.root / "disks" / "data" / "weights").read_text() == "precious"
 
 
 def test_a_frozen_meter_leaves_it_to_the_deadline_and_tells_once_it_thaws(real: Real) -> None:
-    meter = real.arm(8)
+    meter = real.arm(5)
     real.start()
     run = real.work(STUBBORN)
     os.kill(meter, signal.SIGSTOP)
@@ -78,7 +78,7 @@ def test_a_frozen_meter_leaves_it_to_the_deadline_and_tells_once_it_thaws(real: 
 
 
 def test_without_its_folder_the_meter_says_so_and_still_stops(real: Real) -> None:
-    real.arm(9)
+    real.arm(5)
     real.start()
     shutil.rmtree(real.meter)
     until(lambda: any("ledger" in key for key in real.told()), "what is wrong")
@@ -91,7 +91,7 @@ def test_on_a_full_disk_it_stops_and_tells_and_writes_it_down_later(real: Real) 
     if mounted.returncode != 0:
         pytest.skip("no file system may be mounted here")
     try:
-        meter = real.arm(12)
+        meter = real.arm(8)
         real.start()
         with pytest.raises(OSError, match="No space"):
             (real.meter / "filler").write_bytes(b"x" * 2**17)
@@ -116,7 +116,7 @@ def test_a_platform_that_refuses_three_times_is_asked_a_fourth_and_people_are_to
         "calls.open('a').write('x')\n"
         "sys.exit('quota service unavailable' if len(calls.read_text()) < 4 else 0)\n"
     )
-    real.arm(6, release=[sys.executable, "-c", refusing], stop=[])
+    real.arm(3, release=[sys.executable, "-c", refusing], stop=[])
     real.start()
     until(lambda: ("release", 1) in _done(real), "the release that is not refused")
     assert len(calls.read_text()) >= 4
