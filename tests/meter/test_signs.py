@@ -19,18 +19,18 @@ class _Library:
     def __init__(self, shares: list[int | None], start: int = 0) -> None:
         self._shares, self._start = shares, start
 
-    def nvmlInit_v2(self) -> int:
+    def nvmlInit_v2(self) -> int:  # noqa: N802
         return self._start
 
-    def nvmlDeviceGetCount_v2(self, count: Any) -> int:
+    def nvmlDeviceGetCount_v2(self, count: Any) -> int:  # noqa: N802
         count._obj.value = len(self._shares)
         return 0
 
-    def nvmlDeviceGetHandleByIndex_v2(self, index: ctypes.c_uint, handle: Any) -> int:
+    def nvmlDeviceGetHandleByIndex_v2(self, index: ctypes.c_uint, handle: Any) -> int:  # noqa: N802
         handle._obj.value = index.value + 1
         return 0
 
-    def nvmlDeviceGetUtilizationRates(self, handle: ctypes.c_void_p, shares: Any) -> int:
+    def nvmlDeviceGetUtilizationRates(self, handle: ctypes.c_void_p, shares: Any) -> int:  # noqa: N802
         share = self._shares[(handle.value or 0) - 1]
         shares._obj[0] = 0 if share is None else share
         return 999 if share is None else 0

@@ -48,7 +48,8 @@ def put(folder: Path, order: Mapping[str, Any]) -> None:
 def waiting(folder: Path) -> list[tuple[Path, dict[str, Any] | None]]:
     """Return the orders that lie there with their files, oldest first; None for a file that is none."""
     try:
-        paths = [Path(entry.path) for entry in os.scandir(folder / FOLDER) if entry.name.endswith(".json")]
+        with os.scandir(folder / FOLDER) as entries:
+            paths = [Path(entry.path) for entry in entries if entry.name.endswith(".json")]
     except OSError:
         return []
     found = [(path, _read(path)) for path in paths]

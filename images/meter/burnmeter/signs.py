@@ -41,7 +41,8 @@ def step(heartbeat: Path) -> str:
 def attended(terminals: Path, for_s: float, wall: float) -> bool:
     """Whether a key was pressed at a terminal in the last `for_s` seconds: its device was read from."""
     try:
-        return any(entry.name.isdigit() and entry.stat().st_atime > wall - for_s for entry in os.scandir(terminals))
+        with os.scandir(terminals) as entries:
+            return any(entry.name.isdigit() and entry.stat().st_atime > wall - for_s for entry in entries)
     except OSError:
         return False
 
