@@ -60,6 +60,8 @@ class Stop:
 
     reason: str
     rank: int | None
+    told: bool = False
+    """Whether a check's verdict says it."""
 
 
 def prepare(folder: Path, plan: Mapping[str, Any], ranks: str) -> None:
@@ -133,8 +135,7 @@ class _Watch:
             if stop:
                 return stop
             on_check(check, time.monotonic() - began)
-        self._let_leave()
-        return None
+        return self._left()
 
     def _until(self, waiting: Callable[[], list[int]], deadline_s: float, what: str) -> Stop | None:
         """Wait until `waiting()` is empty; return why that will not come."""
@@ -185,11 +186,13 @@ class _Watch:
         reason = f"no answer within {deadline_s:g} s; {who} furthest behind, {place}"
         return Stop(reason=reason, rank=behind[0] if len(behind) == 1 else None)
 
-    def _let_leave(self) -> None:
+    def _left(self) -> Stop | None:
+        """Wait until the ranks have left; a good answer with a bad exit code is none."""
         until = time.monotonic() + _LEAVE_S
         for child in self._children.values():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(max(0.0, until - time.monotonic()))
+        return self._dead({rank: child.poll() or 0 for rank, child in self._children.items() if child.poll()})
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:

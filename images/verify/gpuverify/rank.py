@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> int:
     if context is None:
         return NOT_READY
     for fault in arguments[1:]:
-        FAULTS[fault](context)
+        FAULTS[fault](context, 0)
     for row in plan["checks"]:
         if not BY_NAME[row["name"]].IN_LAUNCHER:
             _run(context, progress, row)

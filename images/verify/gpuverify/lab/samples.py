@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +14,6 @@ SIZES = [8192, 262144]
 NAME = "NVIDIA H100 80GB HBM3"
 GPU = {"model": "H100-SXM-80GB", "names": [NAME], "count": RANKS, "memory_gib_from": 65.6, "memory_gib_to": 82.0}
 FLOOR = {"expected": 100.0, "source": "somebody"}
-INFORMATION = {"first", "pid", "ecc", "mig", "driver", "cpus", "problem"}
-"""Keys that are told and not judged."""
 
 
 def _collective(present: list[float]) -> tuple[dict[int, Any], Asked]:
@@ -61,6 +60,14 @@ def _matmul() -> tuple[dict[int, Any], Asked]:
     return measured, Asked(ranks=RANKS, params={"size": 10_000, "warmups": 1, "iterations": 3}, floors=floors, gpu=GPU)
 
 
+def _burn() -> tuple[dict[int, Any], Asked]:
+    window = {"seconds": 0.5, "products": 300, "changed": 0, "checksum": -77}
+    floors = {"tflops": {"least": 300.0, **FLOOR}}
+    params = {"size": 8192, "windows": 6, "window_s": 0.5, "most_drop": 0.15}
+    measured = {r: {"windows": [dict(window) for _ in range(6)], "finite": True} for r in range(RANKS)}
+    return measured, Asked(ranks=RANKS, params=params, floors=floors, gpu=GPU)
+
+
 def _memory() -> tuple[dict[int, Any], Asked]:
     one = {"bytes": 96, "free": 100, "passes": 2, "wrong": 0, "first": None, "seconds": 1.5}
     return {r: dict(one) for r in range(RANKS)}, Asked(ranks=RANKS, params={"least_share": 0.95}, gpu=GPU)
@@ -83,23 +90,28 @@ def _ddp_step() -> tuple[dict[int, Any], Asked]:
     return measured, Asked(ranks=RANKS, gpu=GPU)
 
 
+_SAMPLES: Mapping[str, Callable[[], tuple[dict[int, Any], Asked]]] = {
+    "inventory": _inventory,
+    "first_cuda": _first_cuda,
+    "matmul": _matmul,
+    "memory": _memory,
+    "burn": _burn,
+    "ranks": _ranks,
+    "all_reduce": lambda: _collective([21.0]),
+    "all_gather": lambda: _collective([]),
+    "reduce_scatter": lambda: _collective([21.0]),
+    "all_to_all": lambda: _collective([]),
+    "broadcast": lambda: _collective([]),
+    "send_recv": lambda: _collective([]),
+    "ddp_step": _ddp_step,
+    "fsdp_step": _ddp_step,
+    "pairs": _pairs,
+    "half_sums": _half_sums,
+}
+CHECKS = tuple(_SAMPLES)
+"""The checks of which there is a recording."""
+
+
 def sample(check: str) -> tuple[dict[int, Any], Asked]:
     """Return a fresh good measurement of `check`, and what was asked."""
-    made = {
-        "inventory": _inventory,
-        "first_cuda": _first_cuda,
-        "matmul": _matmul,
-        "memory": _memory,
-        "ranks": _ranks,
-        "all_reduce": lambda: _collective([21.0]),
-        "all_gather": lambda: _collective([]),
-        "reduce_scatter": lambda: _collective([21.0]),
-        "all_to_all": lambda: _collective([]),
-        "broadcast": lambda: _collective([]),
-        "send_recv": lambda: _collective([]),
-        "ddp_step": _ddp_step,
-        "fsdp_step": _ddp_step,
-        "pairs": _pairs,
-        "half_sums": _half_sums,
-    }
-    return made[check]()
+    return _SAMPLES[check]()
