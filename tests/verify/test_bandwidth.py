@@ -71,9 +71,15 @@ def test_every_collective_has_a_printed_row_or_is_named_as_without() -> None:
 
 
 @given(n=st.integers(2, 4096), size=st.integers(1, 2**40))
-def test_no_algorithm_sends_less_than_the_bound(n: int, size: int) -> None:
-    for operation in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"):
-        assert 0 < least_sent(operation, size, n) <= size * factor(operation, n)
+def test_a_ring_sends_the_bound_and_a_switch_halves_a_sum_s(n: int, size: int) -> None:
+    for operation in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all"):
+        assert least_sent(operation, size, n) == size * factor(operation, n)
+    assert least_sent("all_reduce", size, n, in_switch=True) == least_sent("all_gather", size, n, in_switch=True)
+
+
+def test_a_tree_of_three_sends_the_same_in_all() -> None:
+    """Leaves 0 and 2 send their buffer to 1, which adds and sends the sum to both: four buffers, as in a ring of three."""
+    assert 3 * least_sent("all_reduce", 300, 3) == 4 * 300
 
 
 @given(n=st.integers(2, 4096), seconds=st.floats(1e-6, 1e3), size=st.integers(1, 2**40))

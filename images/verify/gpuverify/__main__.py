@@ -29,12 +29,8 @@ class _Stopped(Exception):  # noqa: N818  # no error: somebody wants us to end
 def main() -> int:
     """Run the word on the command line; return the exit code."""
     word, *arguments = sys.argv[1:] or [""]
-    if word == "rank":
-        from gpuverify import rank
-
-        return rank.main(arguments)
-    if word == "guard":
-        return ending.guard(arguments[1:])
+    if word in _INNER:
+        return _INNER[word](arguments)
     if word == "inventory" and not arguments:
         from gpuverify import sight
 
@@ -48,6 +44,26 @@ def main() -> int:
         print(f"expected a fault of {', '.join(FAULTS)}; got {options['--fault']!r}", file=sys.stderr)
         return 2
     return _run(options.get("--plan"), options.get("--fault"))
+
+
+def _rank(arguments: list[str]) -> int:
+    from gpuverify import rank
+
+    return rank.main(arguments)
+
+
+def _loop(_: list[str]) -> int:
+    from gpuverify.transport import loop
+
+    return loop.main()
+
+
+def _guard(arguments: list[str]) -> int:
+    return ending.guard(arguments[1:])
+
+
+_INNER = {"rank": _rank, "loop": _loop, "guard": _guard}
+"""Words that the program starts itself with."""
 
 
 def _run(file: str | None, fault: str | None) -> int:

@@ -52,14 +52,14 @@ def bus_gb_s(operation: str, size: int, n: int, seconds: float) -> float:
     return algorithm_gb_s(size, seconds) * factor(operation, n)
 
 
-def least_sent(operation: str, size: int, n: int) -> float:
-    """Return the bytes that one rank's port must send at least, whatever the algorithm, in one operation.
+def least_sent(operation: str, size: int, n: int, *, in_switch: bool = False) -> float:
+    """Return the bytes that `n` ports send at least in one operation, on average; `operation` moves data symmetrically.
 
-    A ring sends `factor` × size, and nothing that moves data from port to port sends less, but for sums: a tree's root or
-    a switch that adds spares a rank half of it. So a sum's bound is that of its contribution leaving once.
+    That is `factor` × size for a ring, and no algorithm that adds in the ranks does with less: a tree's root and leaves
+    send half and its middle sends more. Where the switch adds (NVLS, SHARP) a sum leaves each port once, not twice.
     """
     share = factor(operation, n)
-    return size * (share / 2 if operation == "all_reduce" else share)
+    return size * (share / 2 if in_switch and operation == "all_reduce" else share)
 
 
 def matmul_tflops(m: int, n: int, k: int, seconds: float) -> float:

@@ -20,6 +20,7 @@ from gpuverify.checks import (
     ranks,
     reduce_scatter,
     send_recv,
+    transport,
 )
 
 CHECKS: tuple[ModuleType, ...] = (
@@ -38,5 +39,6 @@ CHECKS: tuple[ModuleType, ...] = (
     half_sums,
     ddp_step,
     fsdp_step,
+    transport,
 )
 BY_NAME = {module.__name__.rpartition(".")[2]: module for module in CHECKS}

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gpuverify.verdicts import is_count, is_name
+
 NOT_SAID = "not said"
 P2P, SHM, NET, COLLNET = "P2P", "SHM", "NET", "COLLNET"
 KINDS = (P2P, SHM, NET, COLLNET)
@@ -113,12 +115,16 @@ class RankLog:
 
 def from_json(found: Mapping[str, Any]) -> RankLog:
     """Return the facts; raise KeyError, TypeError or ValueError when anything is missing or of another kind."""
-    ways = tuple(Way(**way) for way in found["ways"])
-    adapters = tuple(Adapter(**adapter) for adapter in found["adapters"])
-    chosen = tuple(Chosen(**one) for one in found["chosen"])
-    recent = tuple((str(name), int(count)) for name, count in found["recent"])
-    log = RankLog(**{**found, "ways": ways, "adapters": adapters, "chosen": chosen, "recent": recent})
-    for value in (log, *ways, *adapters, *chosen):
+    kinds = {"ways": Way, "adapters": Adapter, "chosen": Chosen}
+    for name in (*kinds, "recent"):
+        if not isinstance(found[name], (list, tuple)):
+            raise TypeError(f"{name} is {found[name]!r:.60}")
+    parts = {name: tuple(kind(**one) for one in found[name]) for name, kind in kinds.items()}
+    recent = tuple((name, count) for name, count in found["recent"])
+    if not all(is_name(name) and is_count(count) for name, count in recent):
+        raise ValueError(f"operations are {recent!r:.100}")
+    log = RankLog(**{**found, **parts, "recent": recent})
+    for value in (log, *(one for part in parts.values() for one in part)):
         _of_its_kinds(value)
     return log
 

@@ -10,7 +10,9 @@ import re
 _NAME = r"[A-Za-z0-9_.+-]{1,64}"
 _NUMBER = r"\d{1,18}"
 
-PREFIX = re.compile(rf"(?:([A-Za-z0-9_.-]{{1,128}}):({_NUMBER}):{_NUMBER} )?\[(\d{{1,6}})\] (?:\S{{1,128}}:\d{{1,6}} )?$")
+PREFIX = re.compile(
+    rf"(?:([A-Za-z0-9_.-]{{1,128}}):({_NUMBER}):{_NUMBER} )?\[(\d{{1,6}})\] (?:\S{{1,128}}:\d{{1,6}} )?$"
+)
 """What stands before `NCCL INFO`: host, process, device, and in warnings a source line. A launcher may put its own before."""
 SAID = re.compile(r"NCCL (?:INFO|WARN|VERSION) (.*)", re.DOTALL)
 

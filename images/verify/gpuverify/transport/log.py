@@ -121,8 +121,14 @@ class Reader:
 
     def parsed(self) -> Parsed:
         """Return what was said in whole lines; the last one counts only with its end."""
-        ranks = tuple(one.facts() for one in self._speakers.values() if one.rank >= 0)
-        strays = sum(one.dropped for one in self._speakers.values() if one.rank < 0)
+        strays = 0
+        for (host, process, _), one in self._speakers.items():
+            if one.rank < 0:
+                family = [
+                    other for key, other in self._speakers.items() if key[:2] == (host, process) and other.rank >= 0
+                ]
+                strays += _join(family, one)
+        ranks = (one.facts() for one in self._speakers.values() if one.rank >= 0)
         return Parsed(
             ranks=tuple(sorted(ranks, key=lambda one: one.rank)),
             versions=tuple(sorted(self._versions)),
@@ -133,28 +139,19 @@ class Reader:
         text = data.decode("utf-8", "replace").rstrip("\r")
         if not any(mark in text for mark in _MARKS):
             return
-        if found := lines.VERSION.search(text):
-            self._note_version(found[1])
-        at = text.find("NCCL ")
-        prefix, message = (
-            lines.PREFIX.search(text[max(0, at - _PREFIX) : max(0, at)]),
-            lines.SAID.match(text[max(0, at) :]),
-        )
+        version = lines.VERSION.search(text)
+        if version:
+            self._note_version(version[1])
+        at = max(0, text.find("NCCL "))
+        prefix, message = lines.PREFIX.search(text[max(0, at - _PREFIX) : at]), lines.SAID.match(text[at:])
         if prefix is None or message is None:
             return
         speaker = self._speaker((prefix[1] or "", prefix[2] or "", prefix[3]))
-        said = message[1]
         if speaker is None:
             self._dropped += 1
             return
-        if cut and not lines.LISTING.match(said):
-            speaker.dropped += 1
-            return
-        if found:
-            speaker.version = found[1]
-        for take in _TAKERS:
-            if take(speaker, said):
-                return
+        speaker.version = version[1] if version else speaker.version
+        _hear(speaker, message[1], cut=cut)
 
     def _note_version(self, version: str) -> None:
         if len(self._versions) < _MOST:
@@ -164,6 +161,31 @@ class Reader:
         if key not in self._speakers and len(self._speakers) >= _MOST:
             return None
         return self._speakers.setdefault(key, _Speaker())
+
+
+def _join(family: list[_Speaker], stray: _Speaker) -> int:
+    """Give what a thread on another device said to the one rank of its process; return what then belongs to nobody."""
+    if len(family) != 1:
+        return stray.dropped
+    one = family[0]
+    one.adapters = {**stray.adapters, **one.adapters}
+    one.rates = {**stray.rates, **one.rates}
+    one.network = stray.network if one.network == NOT_SAID else one.network
+    one.version = stray.version if one.version == NOT_SAID else one.version
+    for key, count in stray.ways.items():
+        one.ways[key] = one.ways.get(key, 0) + count
+    one.dropped += stray.dropped
+    stray.ways, stray.dropped = {}, 0
+    return 0
+
+
+def _hear(speaker: _Speaker, said: str, *, cut: bool) -> None:
+    if cut and not lines.LISTING.match(said):
+        speaker.dropped += 1
+        return
+    for take in _TAKERS:
+        if take(speaker, said):
+            return
 
 
 def _take_comm(one: _Speaker, said: str) -> bool:
