@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from gpuverify.verdicts import Asked
+from tests.verify.transport import measured as transport
+from tests.verify.transport.nccl import INFINIBAND, NVLINK
 
 RANKS = 3
 SIZES = [8192, 262144]
@@ -83,6 +85,16 @@ def _ddp_step() -> tuple[dict[int, Any], Asked]:
     return measured, Asked(ranks=RANKS, gpu=GPU)
 
 
+def _transport() -> tuple[dict[int, Any], Asked]:
+    world = transport.world(NVLINK.but(ranks=RANKS))
+    nics = transport.by_nics(INFINIBAND.but(ranks=RANKS, nics=RANKS))
+    paid = {**transport.PAID, "nics": RANKS, "algorithm": "RING"}
+    for one in world.values():
+        one["log"]["chosen"] = []  # inside the node no algorithm is asked for
+    nics[0]["log"]["chosen"] = nics[0]["log"]["chosen"][:1]
+    return transport.together(world=world, nics=nics), transport.asked("nics", ranks=RANKS, transport=paid)
+
+
 def sample(check: str) -> tuple[dict[int, Any], Asked]:
     """Return a fresh good measurement of `check`, and what was asked."""
     made = {
@@ -98,6 +110,7 @@ def sample(check: str) -> tuple[dict[int, Any], Asked]:
         "broadcast": lambda: _collective([]),
         "send_recv": lambda: _collective([]),
         "ddp_step": _ddp_step,
+        "transport": _transport,
         "fsdp_step": _ddp_step,
         "pairs": _pairs,
         "half_sums": _half_sums,

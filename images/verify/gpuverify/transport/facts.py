@@ -99,10 +99,6 @@ class RankLog:
     adapters: tuple[Adapter, ...]
     chosen: tuple[Chosen, ...]
     initialised: bool
-    connected: bool
-    """`Connected all rings` was said."""
-    ended: bool
-    """The communicator says that it was destroyed: nothing comes after."""
     recent: tuple[tuple[str, int], ...]
     """The last operations that were called, with their element counts."""
     dropped: int
@@ -124,6 +120,9 @@ def from_json(found: Mapping[str, Any]) -> RankLog:
     if not all(is_name(name) and is_count(count) for name, count in recent):
         raise ValueError(f"operations are {recent!r:.100}")
     log = RankLog(**{**found, **parts, "recent": recent})
+    for way in parts["ways"]:
+        if (way.kind in (NET, COLLNET)) != (way.device >= 0) or (way.gdr and way.device < 0) or way.kind not in KINDS:
+            raise ValueError(f"no channel goes so: {way}")
     for value in (log, *(one for part in parts.values() for one in part)):
         _of_its_kinds(value)
     return log

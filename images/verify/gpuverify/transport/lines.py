@@ -18,9 +18,6 @@ SAID = re.compile(r"NCCL (?:INFO|WARN|VERSION) (.*)", re.DOTALL)
 
 VERSION = re.compile(r"NCCL version (\d{1,3}\.\d{1,3}\.\d{1,3})\b")
 COMM = re.compile(rf"comm 0x[0-9a-f]{{1,16}} rank ({_NUMBER}) n[rR]anks ({_NUMBER}) .{{0,300}}- Init (START|COMPLETE)")
-ENDED = re.compile(
-    rf"comm 0x[0-9a-f]{{1,16}} rank ({_NUMBER}) n[rR]anks ({_NUMBER}) .{{0,300}}- (?:Destroy|Abort) COMPLETE"
-)
 CHANNEL = re.compile(
     rf"(?:Channel|Ring) (\d{{1,6}})(?:/\d+)? : ({_NUMBER})\[[0-9a-f]+\] -> ({_NUMBER})\[[0-9a-f]+\]"
     r" (?:\[(send|receive)\] )?via (.+)"
@@ -41,7 +38,6 @@ CHANNELS = re.compile(
 )
 NVLS = re.compile(r"NVLS multicast support is (not )?available on dev \d+")
 PATTERN = re.compile(r"Pattern (?:4|Ring), crossNic \d+, nChannels \d+, bw [\d.]+/[\d.]+, type ([A-Z0-9]{2,4})/")
-RINGS = re.compile(r"Connected all rings\b")
 IB_USING = re.compile(r"NET/[A-Za-z0-9_]{1,32} : Using (\[.*)")
 IB_DEVICE = re.compile(rf"\[(\d{{1,4}})\]\s*({_NAME}):(\d{{1,3}})/(IB|RoCE)")
 SOCKET_DEVICE = re.compile(rf"\[(\d{{1,4}})\]({_NAME}):\S+?<\d+>")
