@@ -15,7 +15,7 @@ SIZES = [8192, 262144]
 NAME = "NVIDIA H100 80GB HBM3"
 GPU = {"model": "H100-SXM-80GB", "names": [NAME], "count": RANKS, "memory_gib_from": 65.6, "memory_gib_to": 82.0}
 FLOOR = {"expected": 100.0, "source": "somebody"}
-INFORMATION = {"first", "pid", "ecc", "mig", "driver", "cpus", "problem"}
+INFORMATION = {"first", "pid", "ecc", "mig", "driver", "cpus", "problem", "properties"}
 """Keys that are told and not judged."""
 
 
@@ -56,7 +56,12 @@ def _matmul() -> tuple[dict[int, Any], Asked]:
     names = ("forward", "backward_left", "backward_right")
     exact = {"wrong": dict.fromkeys(names, 0), "checksums": dict(zip(names, (-5, 7, 11), strict=True))}
     measured = {
-        r: {"exact": {k: dict(v) for k, v in exact.items()}, "seconds": [0.01, 0.02, 0.015], "finite": True}
+        r: {
+            "exact": {k: dict(v) for k, v in exact.items()},
+            "seconds": [0.01, 0.02, 0.015],
+            "finite": True,
+            "properties": {},
+        }
         for r in range(RANKS)
     }
     floors = {"tflops": {"least": 300.0, **FLOOR}}

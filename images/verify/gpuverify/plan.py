@@ -46,11 +46,9 @@ _GPU_OPTIONAL: _Kinds = {
     "pci_devices": (list,),
     "fabric": (str,),
     "nvlinks": (int,),
-    "nvswitch": (bool,),
     "pcie_gen": (int,),
     "pcie_width": (int,),
     "ecc": (bool,),
-    "roofline": (dict,),
 }
 _CHECK_KEYS: _Kinds = {
     "name": (str,),
