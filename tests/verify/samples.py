@@ -14,6 +14,10 @@ RANKS = 3
 SIZES = [8192, 262144]
 NAME = "NVIDIA H100 80GB HBM3"
 GPU = {"model": "H100-SXM-80GB", "names": [NAME], "count": RANKS, "memory_gib_from": 65.6, "memory_gib_to": 82.0}
+DETAILED = {
+    **GPU, "pci_devices": ["2330"], "nvlinks": 18, "pcie_gen": 5, "pcie_width": 16, "ecc": True, "fabric": "nvlink",
+}  # fmt: skip
+"""With everything that the catalogue promises of the card."""
 FLOOR = {"expected": 100.0, "source": "somebody"}
 INFORMATION = {"first", "pid", "ecc", "mig", "driver", "cpus", "problem", "properties"}
 """Keys that are told and not judged."""
@@ -49,7 +53,23 @@ def _inventory() -> tuple[dict[int, Any], Asked]:
         for i in range(RANKS)
     ]
     seen = {"gpus": gpus, "driver": "570.1", "problem": "", "cpus": 8}
-    return {0: seen}, Asked(ranks=RANKS, gpu=GPU)
+    return {0: {**seen, **machine()}}, Asked(ranks=RANKS, gpu=DETAILED)
+
+
+def machine() -> dict[str, Any]:
+    """Return what machine.look sees of a node that is well."""
+    card = {
+        "name": NAME, "pci_device": "2330", "memory_bytes": 85_520_809_984, "free_bytes": 85_000_000_000, "mig_on": False,
+        "ecc_on": True, "remap_pending": False, "remap_failed": False, "fabric": "completed", "nvlinks_active": 18,
+        "pcie_gen": 1, "pcie_gen_most": 5, "pcie_width": 16, "pcie_width_most": 16, "power_limit_mw": 700_000,
+        "power_default_mw": 700_000, "slowdown": 1, "processes": 0,
+    }  # fmt: skip
+    host = {
+        "driver_module": "570.124.06", "driver_library": "12.570.124.06", "nodes": RANKS, "uvm": True,
+        "memlock_bytes": "unlimited", "nofile": 65536, "shm_bytes": 2**34, "rdma": [], "peermem": True, "dma_buf": False,
+        "kernel_log": {"xids": {}, "sxids": 0}, "counters": {},
+    }  # fmt: skip
+    return {"nvml": "open", "cards": [{**card, "bus_id": f"00000000:0{i}:00.0"} for i in range(RANKS)], "host": host}
 
 
 def _matmul() -> tuple[dict[int, Any], Asked]:

@@ -53,7 +53,7 @@ def test_a_card_that_nobody_lists_is_told_with_its_ceiling_and_not_passed() -> N
     verdict = judged(BY_NAME["matmul"], measured, replace(asked, floors=None))
     assert verdict.word == NO_EXPECTATION
     assert verdict.figures["roofline_tflops"] == pytest.approx(1070, rel=1e-3)
-    assert "of the 1070 TFLOP/s that its properties allow" in verdict.reason
+    assert "of the 1071 TFLOP/s that its properties allow" in verdict.reason
     for one in measured.values():
         one["properties"] = {}
     verdict = judged(BY_NAME["matmul"], measured, replace(asked, floors=None))

@@ -18,7 +18,7 @@ from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES
 
 _USE = """expected one of:
   gpuverify run [--plan FILE] [--fault NAME]   follow a plan (without FILE: from stdin)
-  gpuverify inventory                          the GPUs of this machine, as JSON, without torch"""
+  gpuverify inventory                          the GPUs and the state of this machine, as JSON, without torch"""
 _MOST_BYTES = 2**21
 
 
@@ -32,9 +32,9 @@ def main() -> int:
     if word in _INNER:
         return _INNER[word](arguments)
     if word == "inventory" and not arguments:
-        from gpuverify import sight
+        from gpuverify.checks import inventory
 
-        print(json.dumps(sight.look()))
+        print(json.dumps(inventory.measure({})))
         return 0
     options = dict(zip(arguments[::2], arguments[1::2], strict=False))
     if word != "run" or len(arguments) % 2 or not set(options) <= {"--plan", "--fault"}:

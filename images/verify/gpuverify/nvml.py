@@ -19,6 +19,7 @@ _MOST_DEVICES = 64
 _LINKS = 18
 _INSUFFICIENT = 7
 """NVML_ERROR_INSUFFICIENT_SIZE: the answer is longer than the room given; the count is right."""
+_MISMATCH = 18
 _SENT, _RECEIVED = 138, 139
 """Field numbers of NVLink data in KiB; scope UINT_MAX sums over the links."""
 _ALL_LINKS = 0xFFFFFFFF
@@ -186,3 +187,13 @@ def opened(load: Callable[[str], Any] = ctypes.CDLL) -> Iterator[Nvml | None]:
     finally:
         if answers:
             library.nvmlShutdown()
+
+
+def refusal(load: Callable[[str], Any] = ctypes.CDLL) -> str:
+    """Return why `opened` yields nothing."""
+    try:
+        code = load(_LIBRARY).nvmlInit_v2()
+    except (OSError, AttributeError):
+        return f"{NOT_READABLE}: no {_LIBRARY}"
+    mismatch = ": driver and library differ in version" if code == _MISMATCH else ""
+    return f"{NOT_READABLE}: {_LIBRARY} refuses with error {code}{mismatch}"
