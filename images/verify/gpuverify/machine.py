@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -113,30 +113,31 @@ def _port(port: Path) -> dict[str, Any]:
 
 def _kernel_log(file: Path) -> Any:
     """Return {xids: {number: how often}, sxids}: what the driver reported of cards and switches since the boot."""
-    try:
-        source = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:
-        return NOT_READABLE
     xids: dict[str, int] = {}
     sxids = 0
     try:
-        for _ in range(_MOST_RECORDS):
-            record = _record(source)
-            if record is None:
-                break
+        for record in _records(file):
             for number in _XID.findall(record):
                 xids[number] = xids.get(number, 0) + 1
             sxids += len(_SXID.findall(record))
-    finally:
-        os.close(source)
+    except OSError:
+        return NOT_READABLE
     return {"xids": xids, "sxids": sxids}
 
 
-def _record(source: int) -> str | None:
-    """Return the next record; None at the end. One that was overwritten while it was read is passed over."""
+def _records(file: Path) -> Iterator[str]:
+    """Yield the kernel's messages; one that was overwritten while it was read is passed over."""
+    source = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        return os.read(source, _RECORD).decode("utf-8", "replace") or None
-    except BrokenPipeError:
-        return " "
-    except OSError:
-        return None
+        for _ in range(_MOST_RECORDS):
+            try:
+                record = os.read(source, _RECORD)
+            except BrokenPipeError:
+                continue
+            except BlockingIOError:
+                return
+            if not record:
+                return
+            yield record.decode("utf-8", "replace")
+    finally:
+        os.close(source)
