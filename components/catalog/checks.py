@@ -80,6 +80,10 @@ CHECKS = (
     Check(name="fsdp_step", half="nccl", proves="a fully sharded step has the gradients of a single process",
           requires=("all_gather", "reduce_scatter"), deadline_s=120, gpu={"batch": 32, "width": 1024},
           rehearsal={"batch": 8, "width": 64}),
+    Check(name="transport", half="nccl", proves="bytes between devices take the road that was paid for",
+          requires=("all_reduce",), deadline_s=180, least_ranks=2,
+          gpu={"size": 256 * MIB, "warmups": 5, "iterations": 20, "loops": ("nics", "sockets"), "loop_deadline_s": 75},
+          rehearsal={"size": 4 * MIB, "warmups": 1, "iterations": 4, "loops": (), "loop_deadline_s": 75}),
 )  # fmt: skip
 
 BY_NAME: Mapping[str, Check] = MappingProxyType({row.name: row for row in CHECKS})

@@ -17,7 +17,7 @@ from gpuverify.judging import judged, named
 from gpuverify.lab.samples import RANKS, sample
 from gpuverify.verdicts import FAILED, NO_EXPECTATION, PASSED, REHEARSED, WORST_FIRST, Verdict, worst
 
-INFORMATION = {"first", "pid", "ecc", "mig", "driver", "cpus", "problem"}
+INFORMATION = {"first", "pid", "ecc", "mig", "driver", "cpus", "problem", "properties"}
 """Keys that are told and not judged."""
 BAD = [None, math.nan, math.inf, -math.inf, -1, -1.5, "", "nan", [], {}, True]
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv")

@@ -19,10 +19,11 @@ from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES
 
 _USE = """expected one of:
   gpuverify run [--plan FILE] [--fault NAME]   follow a plan (without FILE: from stdin)
-  gpuverify inventory                          the GPUs of this machine, as JSON, without torch
+  gpuverify inventory                          the GPUs and the state of this machine, as JSON, without torch
   gpuverify faults [--rounds N] [--seed S]     what must turn a verdict red: does it? (needs torch)"""
 _PROGRAMS = {
     "rank": "gpuverify.rank",
+    "loop": "gpuverify.transport.loop",
     "faults": "gpuverify.lab.run",
     "lab-rank": "gpuverify.lab.rank",
     "lab-scripted": "gpuverify.lab.scripted",
@@ -44,9 +45,9 @@ def main() -> int:
     if word == "guard":
         return ending.guard(arguments[1:])
     if word == "inventory" and not arguments:
-        from gpuverify import sight
+        from gpuverify.checks import inventory
 
-        print(json.dumps(sight.look()))
+        print(json.dumps(inventory.measure({})))
         return 0
     options = dict(zip(arguments[::2], arguments[1::2], strict=False))
     if word != "run" or len(arguments) % 2 or not set(options) <= {"--plan", "--fault"}:

@@ -28,7 +28,7 @@ _LEAVE_S = 10
 _STACKS_S = 0.3
 _REAP_S = 5
 """SIGKILL waits for a driver call that hangs; we do not."""
-_ONCE = ("nccl-*.log", "rendezvous", "result.json")
+_ONCE = ("nccl-*.log", "rendezvous", "result.json", "loop-*/*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +99,7 @@ def _start(job: Job, rank: int) -> subprocess.Popen[bytes]:
     environment = {
         "GLOO_SOCKET_IFNAME": "lo",
         "NCCL_DEBUG": "INFO",
+        "NCCL_DEBUG_SUBSYS": "INIT,BOOTSTRAP,ENV,GRAPH,NET,TUNING,COLL",  # what transport/log.py reads
         "NCCL_DEBUG_FILE": str(job.folder / "nccl-%h-%p.log"),
         **os.environ,
         **job.environment,

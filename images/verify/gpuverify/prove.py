@@ -96,7 +96,10 @@ class Proof:
 
     def _asked(self, name: str) -> Asked:
         row, plan = self._rows[name], self._plan
-        return Asked(ranks=plan["ranks"], params=row["params"], floors=row["floors"], gpu=plan["gpu"])
+        declared = plan.get("transport")
+        return Asked(
+            ranks=plan["ranks"], params=row["params"], floors=row["floors"], gpu=plan["gpu"], transport=declared
+        )
 
     def _unmet(self, name: str) -> Verdict | None:
         """Return a verdict that names the first prerequisite without a good end; None when all have one (or still run)."""

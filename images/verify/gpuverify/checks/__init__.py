@@ -21,6 +21,7 @@ from gpuverify.checks import (
     ranks,
     reduce_scatter,
     send_recv,
+    transport,
 )
 
 CHECKS: tuple[ModuleType, ...] = (
@@ -40,5 +41,6 @@ CHECKS: tuple[ModuleType, ...] = (
     half_sums,
     ddp_step,
     fsdp_step,
+    transport,
 )
 BY_NAME = {module.__name__.rpartition(".")[2]: module for module in CHECKS}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpuverify.lab import spoils
+from gpuverify.lab import receipts, spoils
 from gpuverify.lab.samples import CHECKS as RECORDED
 from gpuverify.verdicts import COULD_NOT_RUN, FAILED, PASSED
 
@@ -28,6 +28,8 @@ class Row:
     """Of the scripted victim: what it does instead of answering."""
     spoil: Callable[[dict[int, Any], int], object] | None = None
     """Of a recording: how it is changed, given the rank or card that has the fault."""
+    recording: Callable[[], receipts.Recording] | None = None
+    """What was recorded, where the fault is in the recording itself; None: the good recording of the check."""
 
 
 _KIB, _MIB = 2**10, 2**20
@@ -128,4 +130,21 @@ _OVER_JUDGE = (
     *_spoiled("MIG on", spoils.card(mig="Enabled"), r"GPU {victim} is split \(MIG on\)", "inventory"),
 )
 
-ROWS: tuple[Row, ...] = (*_OVER_RANKS, *_OVER_LAUNCHER, *_OVER_JUDGE)
+
+def _recorded(fault: str, recording: Any, says: str, expected: str = FAILED) -> Row:
+    return Row(fault=fault, check="transport", where=JUDGE, expected=expected, says=says, recording=recording)
+
+
+_OVER_ROADS = (
+    _recorded("socket instead of IB", receipts.by_socket, "NET/Socket, ib declared"),
+    _recorded("1 NIC of 8", receipts.one_nic, r"1 of 8 NICs"),
+    _recorded("1 NIC of 8 by counters", receipts.one_nic_counts, "1 of 8 NICs sent a fair part"),
+    _recorded("GPUDirect absent", receipts.without_gpudirect, "without GPUDirect"),
+    _recorded("SHM instead of P2P", receipts.by_memory, r"by SHM \(direct/direct\) and not P2P"),
+    _recorded("another algorithm", receipts.another_algorithm, "algorithm RING .*, expected NVLS"),
+    _recorded("mixed NCCL versions", receipts.mixed_versions, "NCCL differs: 2.21.5, 2.27.3"),
+    _recorded("truncated log", receipts.truncated_log, "rank 0|log", COULD_NOT_RUN),
+    _recorded("unreadable counters", receipts.unreadable, "readable|counters|shown", COULD_NOT_RUN),
+)
+
+ROWS: tuple[Row, ...] = (*_OVER_RANKS, *_OVER_LAUNCHER, *_OVER_JUDGE, *_OVER_ROADS)

@@ -7,12 +7,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from gpuverify.lab import transported as transport
+from gpuverify.lab.nccl_log import INFINIBAND, NVLINK
 from gpuverify.verdicts import Asked
 
 RANKS = 3
 SIZES = [8192, 262144]
 NAME = "NVIDIA H100 80GB HBM3"
 GPU = {"model": "H100-SXM-80GB", "names": [NAME], "count": RANKS, "memory_gib_from": 65.6, "memory_gib_to": 82.0}
+DETAILED = {
+    **GPU, "pci_devices": ["2330"], "nvlinks": 18, "pcie_gen": 5, "pcie_width": 16, "ecc": True, "fabric": "nvlink",
+}  # fmt: skip
+"""With everything that the catalogue promises of the card."""
 FLOOR = {"expected": 100.0, "source": "somebody"}
 
 
@@ -46,14 +52,35 @@ def _inventory() -> tuple[dict[int, Any], Asked]:
         for i in range(RANKS)
     ]
     seen = {"gpus": gpus, "driver": "570.1", "problem": "", "cpus": 8}
-    return {0: seen}, Asked(ranks=RANKS, gpu=GPU)
+    return {0: {**seen, **machine()}}, Asked(ranks=RANKS, gpu=DETAILED)
+
+
+def machine() -> dict[str, Any]:
+    """Return what machine.look sees of a node that is well."""
+    card = {
+        "name": NAME, "pci_device": "2330", "memory_bytes": 85_520_809_984, "free_bytes": 85_000_000_000, "mig_on": False,
+        "ecc_on": True, "remap_pending": False, "remap_failed": False, "fabric": "completed", "nvlinks_active": 18,
+        "pcie_gen": 1, "pcie_gen_most": 5, "pcie_width": 16, "pcie_width_most": 16, "power_limit_mw": 700_000,
+        "power_default_mw": 700_000, "slowdown": 1, "processes": 0,
+    }  # fmt: skip
+    host = {
+        "driver_module": "570.124.06", "driver_library": "12.570.124.06", "nodes": RANKS, "uvm": True,
+        "memlock_bytes": "unlimited", "nofile": 65536, "shm_bytes": 2**34, "rdma": [], "peermem": True, "dma_buf": False,
+        "kernel_log": {"xids": {}, "sxids": 0}, "counters": {},
+    }  # fmt: skip
+    return {"nvml": "open", "cards": [{**card, "bus_id": f"00000000:0{i}:00.0"} for i in range(RANKS)], "host": host}
 
 
 def _matmul() -> tuple[dict[int, Any], Asked]:
     names = ("forward", "backward_left", "backward_right")
     exact = {"wrong": dict.fromkeys(names, 0), "checksums": dict(zip(names, (-5, 7, 11), strict=True))}
     measured = {
-        r: {"exact": {k: dict(v) for k, v in exact.items()}, "seconds": [0.01, 0.02, 0.015], "finite": True}
+        r: {
+            "exact": {k: dict(v) for k, v in exact.items()},
+            "seconds": [0.01, 0.02, 0.015],
+            "finite": True,
+            "properties": {},
+        }
         for r in range(RANKS)
     }
     floors = {"tflops": {"least": 300.0, **FLOOR}}
@@ -90,6 +117,16 @@ def _ddp_step() -> tuple[dict[int, Any], Asked]:
     return measured, Asked(ranks=RANKS, gpu=GPU)
 
 
+def _transport() -> tuple[dict[int, Any], Asked]:
+    world = transport.world(NVLINK.but(ranks=RANKS))
+    nics = transport.by_nics(INFINIBAND.but(ranks=RANKS, nics=RANKS))
+    paid = {**transport.PAID, "nics": RANKS, "algorithm": "RING"}
+    for one in world.values():
+        one["log"]["chosen"] = []  # inside the node no algorithm is asked for
+    nics[0]["log"]["chosen"] = nics[0]["log"]["chosen"][:1]
+    return transport.together(world=world, nics=nics), transport.asked("nics", ranks=RANKS, transport=paid)
+
+
 _SAMPLES: Mapping[str, Callable[[], tuple[dict[int, Any], Asked]]] = {
     "inventory": _inventory,
     "first_cuda": _first_cuda,
@@ -107,6 +144,7 @@ _SAMPLES: Mapping[str, Callable[[], tuple[dict[int, Any], Asked]]] = {
     "fsdp_step": _ddp_step,
     "pairs": _pairs,
     "half_sums": _half_sums,
+    "transport": _transport,
 }
 CHECKS = tuple(_SAMPLES)
 """The checks of which there is a recording."""
