@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -18,7 +19,10 @@ from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES
 
 _USE = """expected one of:
   gpuverify run [--plan FILE] [--fault NAME]   follow a plan (without FILE: from stdin)
-  gpuverify inventory                          the GPUs of this machine, as JSON, without torch"""
+  gpuverify inventory                          the GPUs of this machine, as JSON, without torch
+  gpuverify doctor LOG… [--json]               what logs show: cause, fix, an experiment"""
+_PROGRAMS = {"rank": "gpuverify.rank", "doctor": "gpuverify.doctor.command"}
+"""Words with a module of their own, loaded when it is asked for."""
 _MOST_BYTES = 2**21
 
 
@@ -29,10 +33,9 @@ class _Stopped(Exception):  # noqa: N818  # no error: somebody wants us to end
 def main() -> int:
     """Run the word on the command line; return the exit code."""
     word, *arguments = sys.argv[1:] or [""]
-    if word == "rank":
-        from gpuverify import rank
-
-        return rank.main(arguments)
+    if word in _PROGRAMS:
+        code: int = importlib.import_module(_PROGRAMS[word]).main(arguments)
+        return code
     if word == "guard":
         return ending.guard(arguments[1:])
     if word == "inventory" and not arguments:
