@@ -10,7 +10,10 @@ LEAST = 3
 """Bytes that an anchor has at least: shorter ones would stop at every other line."""
 _OFTEN = b" etaoinsrlhdcumpfgNCL:.-/>[]IOFywbvkPxERATDSGUM_"
 """What logs are made of, most frequent first."""
-_CLOSERS = {"(": ")", "[": "]"}
+_REPEATED = r"(?:[?*+]|\{[\d,]+\})?"
+_SET = r"\[(?:\\.|[^]\\])*\]" + _REPEATED
+_PLAIN = r"(?:[^()\[\\]|\\.|\[(?:\\.|[^]\\])*\])*"
+_GROUP = rf"\({_PLAIN}(?:\({_PLAIN}\){_PLAIN})*\)" + _REPEATED
 
 
 def anchor(pattern: str) -> bytes:
@@ -32,7 +35,7 @@ def _step(pattern: str, at: int, runs: list[str]) -> int:
     sign = pattern[at]
     if sign == "|":
         raise ValueError(f"{pattern!r} is a choice: write two patterns")
-    if sign in _CLOSERS:
+    if sign in "([":
         runs.append("")
         return _past(pattern, at)
     if sign == "\\":
@@ -51,19 +54,10 @@ def _step(pattern: str, at: int, runs: list[str]) -> int:
 
 def _past(pattern: str, at: int) -> int:
     """Return where the group or set that opens at `at` has ended, its repetition included."""
-    closer, depth = _CLOSERS[pattern[at]], 0
-    while True:
-        if pattern[at] == "\\":
-            at += 1
-        elif pattern[at] == closer or (closer == ")" and pattern[at] == "("):
-            depth += -1 if pattern[at] == closer else 1
-        at += 1
-        if closer == "]" or depth == 0:
-            if closer == ")" or pattern[at - 1] == "]":
-                break
-    while at < len(pattern) and pattern[at] in "?*+":
-        at += 1
-    return pattern.index("}", at) + 1 if pattern[at : at + 1] == "{" else at
+    found = re.compile(_SET if pattern[at] == "[" else _GROUP).match(pattern, at)
+    if found is None:
+        raise ValueError(f"{pattern!r} nests groups deeper than two")
+    return found.end()
 
 
 def any_of(anchors: Iterable[bytes]) -> re.Pattern[bytes]:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpuverify.doctor import lines
-from gpuverify.doctor.catalog import BENIGN, SYMPTOMS, TROUBLE
+from gpuverify.doctor.catalog import SYMPTOMS
+from gpuverify.doctor.catalog.trouble import BENIGN, TROUBLE
 from gpuverify.doctor.hits import Hit, Hits
 from gpuverify.doctor.sieve import Sieve
 from gpuverify.doctor.symptom import ANY, Differs, Symptom, Way

@@ -1,4 +1,4 @@
-"""What a row of the catalogue holds. Patterns are regular expressions over one line, in bytes, small and capital letters differ."""
+"""What a row of the catalogue holds. Patterns are regular expressions over one line; capital letters matter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ANY = "*"
 
 @dataclass(frozen=True, kw_only=True)
 class Differs:
-    """Something that every source says and that has to be the same; a source is a process, or a file where no process is named."""
+    """Something that every source says and that has to be the same; a source is a process, or a file that names none."""
 
     value: str
     """Pattern with the group `value`, and `key` where lines tell of several things."""

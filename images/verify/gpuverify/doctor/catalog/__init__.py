@@ -8,7 +8,6 @@ from gpuverify.doctor.catalog.first_cuda import FIRST_CUDA
 from gpuverify.doctor.catalog.running import RUNNING
 from gpuverify.doctor.catalog.speed import SPEED
 from gpuverify.doctor.catalog.start import START
-from gpuverify.doctor.catalog.trouble import BENIGN, TROUBLE
 
 SYMPTOMS = (*BEFORE_CUDA, *FIRST_CUDA, *START, *CONNECT, *RUNNING, *SPEED)
 """In the order of phases."""

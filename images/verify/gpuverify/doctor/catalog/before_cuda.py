@@ -18,7 +18,8 @@ BEFORE_CUDA = (
         yields_to=("D02",),
         cause="The NVIDIA container toolkit is not installed, Docker was not told of it, or was not restarted since.",
         fix="Install nvidia-container-toolkit, `nvidia-ctk runtime configure --runtime=docker`, restart Docker.",
-        experiment="`docker run --rm --gpus all ubuntu nvidia-smi` on the host; `docker info` must list the runtime `nvidia`. "
+        experiment="`docker run --rm --gpus all ubuntu nvidia-smi` on the host; `docker info` must list the "
+        "runtime `nvidia`. "
         "A Docker from snap (`command -v docker` under /snap) needs another cure.",
         confidence="A",
     ),
@@ -29,7 +30,8 @@ BEFORE_CUDA = (
         ways=(way(_NO_DEVICE_DRIVER, (r"/snap/", r"/var/snap", r"snap\.docker", r"snap install docker")),),
         cause="A snap is confined: its daemon reads other configuration files and cannot start the host's hook.",
         fix="Remove the snap, install Docker's or the distribution's package, configure the toolkit for it.",
-        experiment="`command -v docker` and `systemctl status snap.docker.dockerd`: under /snap it is this, elsewhere it "
+        experiment="`command -v docker` and `systemctl status snap.docker.dockerd`: under /snap it is this, "
+        "elsewhere it "
         "is a missing toolkit.",
         confidence="A",
     ),
@@ -40,7 +42,8 @@ BEFORE_CUDA = (
         ways=(way(r"unsatisfied condition: cuda"), way(r"unsatisfied condition: driver")),
         cause="The image declares a CUDA version that the host's driver does not support.",
         fix="A newer driver on the host, or an image of an older CUDA. Switching the check off only moves the failure.",
-        experiment="`nvidia-smi` on the host shows the highest CUDA of its driver: compare it with the condition in the message.",
+        experiment="`nvidia-smi` on the host shows the highest CUDA of its driver: compare it with the "
+        "condition in the message.",
         confidence="A",
     ),
     Symptom(
@@ -48,9 +51,12 @@ BEFORE_CUDA = (
         phase=0,
         title="the driver's library and its kernel module differ",
         ways=(way((r"Driver/library version mismatch", r"driver/library version mismatch", r"NVRM: API mismatch")),),
-        cause="The driver's user-space part was upgraded, mostly by itself, while the old kernel module is still loaded.",
-        fix="Reboot the host, or unload and load all nvidia modules; hold the driver's packages back from unattended upgrades.",
-        experiment="Compare /proc/driver/nvidia/version with `modinfo -F version nvidia`: they differ in this case only.",
+        cause="The driver's user-space part was upgraded, mostly by itself, while the old kernel module is "
+        "still loaded.",
+        fix="Reboot the host, or unload and load all nvidia modules; hold the driver's packages back from "
+        "unattended upgrades.",
+        experiment="Compare /proc/driver/nvidia/version with `modinfo -F version nvidia`: they differ in this "
+        "case only.",
         confidence="A",
     ),
     Symptom(
@@ -58,10 +64,12 @@ BEFORE_CUDA = (
         phase=0,
         title="a fabric manager was started where there is no NVSwitch",
         ways=(way(r"NV_WARN_NOTHING_TO_DO"),),
-        cause="Cards on PCIe, or joined by bridges, have no switch for it to manage: the service ends, and a gate that wants "
+        cause="Cards on PCIe, or joined by bridges, have no switch for it to manage: the service ends, and a "
+        "gate that wants "
         "it running condemns a good node.",
         fix="Ask for nvidia-fabricmanager only on models with NVSwitches; disable the unit here.",
-        experiment="`nvidia-smi topo -m` without NV columns between all pairs, and no NVSwitch in `lspci`: nothing is wrong with the node.",
+        experiment="`nvidia-smi topo -m` without NV columns between all pairs, and no NVSwitch in `lspci`: "
+        "nothing is wrong with the node.",
         confidence="A",
     ),
     Symptom(
@@ -80,11 +88,14 @@ BEFORE_CUDA = (
             way(r"detected CUDA version .{1,20}mismatches"),
             way((r"CUDA_HOME environment variable is not set", r"nvcc: (?:command )?not found", r"nvcc: No such file")),
         ),
-        cause="The container toolkit is not installed or not registered with the runtime; or code is compiled against a CUDA "
+        cause="The container toolkit is not installed or not registered with the runtime; or code is compiled "
+        "against a CUDA "
         "toolkit that is absent or of another version than torch's.",
-        fix="In a container: install nvidia-container-toolkit and register it with `nvidia-ctk runtime configure`. For compiled "
+        fix="In a container: install nvidia-container-toolkit and register it with `nvidia-ctk runtime "
+        "configure`. For compiled "
         "extensions: an image of the `-devel` kind whose CUDA is `torch.version.cuda`.",
-        experiment="`docker run --rm --gpus all ubuntu nvidia-smi`: if that works, the container toolkit is well and the CUDA "
+        experiment="`docker run --rm --gpus all ubuntu nvidia-smi`: if that works, the container toolkit is "
+        "well and the CUDA "
         "toolkit inside the image is what is missing.",
         confidence="B",
     ),
@@ -103,11 +114,14 @@ BEFORE_CUDA = (
             way((r"couldn't communicate with the NVIDIA driver", r"NVIDIA-SMI has failed because")),
             way((r"Module nvidia not found", r"load library failed: libnvidia-ml")),
         ),
-        cause="No driver is installed, or its module is not loaded for the running kernel (a new kernel without a rebuilt "
+        cause="No driver is installed, or its module is not loaded for the running kernel (a new kernel without "
+        "a rebuilt "
         "module, or Secure Boot).",
-        fix="Does `lspci | grep -i nvidia` show the cards? Then load or install the driver for this kernel, unless the platform "
+        fix="Does `lspci | grep -i nvidia` show the cards? Then load or install the driver for this kernel, "
+        "unless the platform "
         "brings one. In a container look at `--gpus all` and at the host first.",
-        experiment="`nvidia-smi` on the host: when it works there, the driver is well and only the container lacks the GPU.",
+        experiment="`nvidia-smi` on the host: when it works there, the driver is well and only the container "
+        "lacks the GPU.",
         confidence="B",
     ),
 )
