@@ -94,8 +94,9 @@ def _shown(symptom: Symptom, hits: Hits) -> Finding | None:
 
 
 def _of_need(need: Sequence[str], hits: Hits, never: Sequence[re.Pattern[str]]) -> list[Hit]:
-    found = [hit for pattern in need for hit in hits.of(pattern)]
-    return sorted((hit for hit in found if not any(one.search(hit.text) for one in never)), key=lambda hit: hit.order)
+    found = {hit.place: hit for pattern in need for hit in hits.of(pattern)}
+    kept = [hit for hit in found.values() if not any(one.search(hit.text) for one in never)]
+    return sorted(kept, key=lambda hit: hit.order)
 
 
 def _after(first: Sequence[Hit], second: Sequence[Hit]) -> list[Hit]:

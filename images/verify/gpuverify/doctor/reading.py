@@ -43,13 +43,14 @@ class Reader:
     """`time.monotonic()` after which nothing more is read."""
     unread: dict[str, str] = field(default_factory=dict)
     """By file: why it, or the rest of it, was not read."""
-    bytes: int = 0
+    total: int = 0
+    """Bytes read so far, unpacked."""
 
     def chunks(self, path: str) -> Iterator[bytes]:
         """Yield the log's bytes; what hinders it is noted in `unread`, and ends it."""
         try:
             for chunk in self._unpacked(Path(path)):
-                self.bytes += len(chunk)
+                self.total += len(chunk)
                 yield chunk
         except Unreadable as error:
             self.unread[path] = str(error)

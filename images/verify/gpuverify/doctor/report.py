@@ -20,7 +20,7 @@ def make(diagnosis: Diagnosis, reader: Reader, files: Sequence[str]) -> dict[str
         "schema": SCHEMA,
         "findings": [finding(one) for one in diagnosis.findings],
         "unknown": [_line(hit) for hit in diagnosis.unknown],
-        "read": {"files": len(files), "bytes": reader.bytes},
+        "read": {"files": len(files), "bytes": reader.total},
         "unread": [{"file": printable(name), "why": why} for name, why in sorted(reader.unread.items())],
     }
 

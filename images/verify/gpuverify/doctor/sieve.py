@@ -37,6 +37,7 @@ class Sieve:
         """The next blocks come from this log."""
         self._file = name
         self._looked: Counter[bytes] = Counter()
+        self._before: list[bytes] = []
         self.hits.begin_file()
 
     def take(self, first: int, block: bytes) -> None:
@@ -44,13 +45,13 @@ class Sieve:
         kinds = block.translate(None, b"0123456789").split(b"\n")
         unique = set(kinds)
         self._learn(unique - self._known)
-        if self._wanted.keys().isdisjoint(unique):
-            return
-        text = block.split(b"\n")
-        for at, kind in enumerate(kinds):
-            if kind in self._wanted and self._looked[kind] < _MOST_OF_KIND:
-                self._looked[kind] += 1
-                self._look(text, at, first, self._wanted[kind])
+        if not self._wanted.keys().isdisjoint(unique):
+            text = [*self._before, *block.split(b"\n")]
+            for at, kind in enumerate(kinds, len(self._before)):
+                if kind in self._wanted and self._looked[kind] < _MOST_OF_KIND:
+                    self._looked[kind] += 1
+                    self._look(text, at, first - len(self._before), self._wanted[kind])
+        self._before = [*self._before, *block.rsplit(b"\n", _LOOK_BACK)][-_LOOK_BACK:]
 
     def _learn(self, fresh: set[bytes]) -> None:
         """Note which patterns new kinds of lines could show."""
