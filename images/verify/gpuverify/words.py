@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpuverify.judging import FAULT
@@ -41,7 +41,20 @@ def block(result: Mapping[str, Any]) -> None:
         _field("proves nothing", planted[0]["reason"])
     if any(check["verdict"] == FAILED for check in bad):
         _field("", "Do not train on this instance.")
+    _findings(result["findings"])
     _field("logs", str(result["logs"]))
+
+
+def _findings(findings: Sequence[Mapping[str, Any]]) -> None:
+    """Print what the ranks' logs show, see docs/doctor.md."""
+    for one in findings:
+        follows = f", a consequence of {', '.join(one['follows'])}" if one["follows"] else ""
+        place = next((f" ({line['file'].rpartition('/')[2]}:{line['line']})" for line in one["evidence"]), "")
+        _print("")
+        _field("the logs show", f"{one['id']} {one['title']}{follows}{place}")
+        _field("likely cause", one["cause"])
+        _field("next step", one["fix"])
+        _field("to be sure", one["experiment"])
 
 
 def _block_of(check: Mapping[str, Any]) -> None:
