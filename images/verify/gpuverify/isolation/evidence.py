@@ -23,6 +23,11 @@ SELF, PAIRS, AGAIN, RAILS, CONFIRM, WHOLE, HALVES, SEARCH = (
 Pair = tuple[int, int]
 
 
+def ordered(one: int, other: int) -> Pair:
+    """Return the pair with its lower end first."""
+    return (one, other) if one < other else (other, one)
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
     """Tests that run at the same time: no node is in two groups."""
@@ -82,14 +87,13 @@ class Evidence:
         self.alone: dict[int, Result] = {group[0]: result for group, result in state.tests(SELF)}
         self.passed_with: list[list[int]] = [[] for _ in range(state.nodes)]
         self.failed_with: list[list[int]] = [[] for _ in range(state.nodes)]
-        self.met: list[set[int]] = [set() for _ in range(state.nodes)]
         self.bad: dict[Pair, list[Result]] = {}
         self.fine: set[Pair] = set()
         self.by_rail: dict[Pair, Mapping[int, str]] = {}
         self.taken_part = [node for node in range(state.nodes) if self._fit(node)]
         for group, result in state.tests(PAIRS, AGAIN, RAILS, CONFIRM, SEARCH):
             if len(group) == 2:
-                self._count((group[0], group[1]), result)
+                self._count(ordered(group[0], group[1]), result)
 
     def _fit(self, node: int) -> bool:
         alone = self.alone.get(node)
@@ -106,9 +110,6 @@ class Evidence:
             self.bad.setdefault(pair, []).append(result)
             self.failed_with[one].append(other)
             self.failed_with[other].append(one)
-        if result.outcome != UNKNOWN:
-            self.met[one].add(other)
-            self.met[other].add(one)
         if result.rails and not lost:
             self.by_rail[pair] = result.rails
 

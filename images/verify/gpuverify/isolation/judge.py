@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpuverify.isolation import search
-from gpuverify.isolation.evidence import BAD, HUNG, PASSED, RAILS, UNKNOWN, WHOLE, Evidence, Pair, State
+from gpuverify.isolation.evidence import BAD, HUNG, PASSED, RAILS, UNKNOWN, WHOLE, Evidence, Pair, State, ordered
 from gpuverify.verdicts import COULD_NOT_RUN, FAILED, worst
 from gpuverify.verdicts import PASSED as GOOD
 
@@ -63,7 +63,7 @@ def _node(evidence: Evidence, node: int, plane: tuple[int, ...]) -> Finding:
     rails = _rails_of(evidence, node)
     if evidence.proven(node):
         names = " and ".join(map(str, evidence.witnesses(node)[:2]))
-        why = next(results[-1].reason for pair, results in evidence.bad.items() if node in pair)
+        why = evidence.bad[ordered(node, evidence.witnesses(node)[0])][-1].reason
         return Finding(FAILED, f"fails with nodes {names}, which pass with others{_because(why)}", rails)
     return Finding(COULD_NOT_RUN, _open(evidence, node, plane), rails)
 
@@ -94,7 +94,8 @@ def _link(evidence: Evidence, pair: Pair) -> Finding:
 
 def _rails_of(evidence: Evidence, node: int) -> tuple[int, ...]:
     """The rails on which each test that told rails apart was bad, for this node."""
-    told = [set(_bad_rails(evidence, rails)) for pair, rails in evidence.by_rail.items() if node in pair]
+    pairs = [ordered(node, peer) for peer in evidence.failed_with[node]]
+    told = [set(_bad_rails(evidence, evidence.by_rail[pair])) for pair in pairs if pair in evidence.by_rail]
     return tuple(sorted(set.intersection(*told))) if told else ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Sequence
 
-from gpuverify.isolation.evidence import Evidence, Pair
+from gpuverify.isolation.evidence import Evidence, Pair, ordered
 
 
 class _Free:
@@ -64,7 +64,7 @@ def partners(evidence: Evidence, suspects: Sequence[int], busy: Iterable[int]) -
     pairs: list[Pair] = []
     left: list[int] = []
     for node in suspects:
-        peer = good.take(node, evidence.met[node])
+        peer = good.take(node, evidence.failed_with[node])
         if peer is None:
             left.append(node)
         else:
@@ -79,13 +79,8 @@ def _among(evidence: Evidence, suspects: list[int]) -> list[Pair]:
         if node in paired:
             continue
         free.drop(node)
-        peer = free.take(node, evidence.met[node])
+        peer = free.take(node, evidence.failed_with[node])
         if peer is not None:
             paired.add(peer)
             pairs.append(ordered(node, peer))
     return pairs
-
-
-def ordered(one: int, other: int) -> Pair:
-    """Return the pair with its lower end first."""
-    return (one, other) if one < other else (other, one)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from gpuverify.isolation.evidence import BAD, HALVES, PASSED, SEARCH, Pair, State
-from gpuverify.isolation.matching import ordered
+from gpuverify.isolation.evidence import BAD, HALVES, PASSED, SEARCH, Pair, State, ordered
 
 Nodes = tuple[int, ...]
 _Hunt = Generator[tuple[Nodes, ...], tuple[bool, ...], "Finding"]
