@@ -12,12 +12,15 @@ from typing import Any, NoReturn
 
 from gpuverify import ending, launcher, result, torchrun, words
 from gpuverify.faults import FAULTS
+from gpuverify.isolation import command
 from gpuverify.plan import PlanError, read
 from gpuverify.prove import Proof
 from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES
 
 _USE = """expected one of:
   gpuverify run [--plan FILE] [--fault NAME]   follow a plan (without FILE: from stdin)
+  gpuverify node --plan FILE --nodes N --node I --rendezvous HOST:PORT
+                                               one node of many: which of them is bad?
   gpuverify inventory                          the GPUs of this machine, as JSON, without torch"""
 _MOST_BYTES = 2**21
 
@@ -33,8 +36,8 @@ def main() -> int:
         from gpuverify import rank
 
         return rank.main(arguments)
-    if word == "guard":
-        return ending.guard(arguments[1:])
+    if word in command.WORDS or word == "guard":
+        return command.main(word, arguments) if word in command.WORDS else ending.guard(arguments[1:])
     if word == "inventory" and not arguments:
         from gpuverify import sight
 

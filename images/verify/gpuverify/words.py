@@ -27,7 +27,7 @@ def block(result: Mapping[str, Any]) -> None:
     bad = [check for check in result["checks"] if check["verdict"] not in GOOD]
     if not bad:
         if result["verdict"] not in GOOD:
-            _field("gpuverify", f"{result['verdict']}: {result['reason']}")
+            field("gpuverify", f"{result['verdict']}: {result['reason']}")
         return
     later = [check for check in bad if check["reason"].startswith(_CONSEQUENCES)]
     planted = [check for check in bad if check["reason"].startswith(FAULT)]
@@ -36,16 +36,16 @@ def block(result: Mapping[str, Any]) -> None:
             _print("")
             _block_of(check)
     if later:
-        _field("not reached", ", ".join(check["name"] for check in later))
+        field("not reached", ", ".join(check["name"] for check in later))
     if planted:
-        _field("proves nothing", planted[0]["reason"])
+        field("proves nothing", planted[0]["reason"])
     if any(check["verdict"] == FAILED for check in bad):
-        _field("", "Do not train on this instance.")
-    _field("logs", str(result["logs"]))
+        field("", "Do not train on this instance.")
+    field("logs", str(result["logs"]))
 
 
 def _block_of(check: Mapping[str, Any]) -> None:
-    _field(check["name"], f"{check['verdict']}: {check['reason']}")
+    field(check["name"], f"{check['verdict']}: {check['reason']}")
     for label, text in (
         (
             "figures",
@@ -57,10 +57,11 @@ def _block_of(check: Mapping[str, Any]) -> None:
         ("next step", check["next"]),
     ):
         if text:
-            _field(label, text)
+            field(label, text)
 
 
-def _field(label: str, text: str) -> None:
+def field(label: str, text: str) -> None:
+    """Print a label and its text, wrapped."""
     options = {"initial_indent": f"{label:<{_LABEL}} ", "subsequent_indent": " " * (_LABEL + 1)}
     _print(textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False, **options) if text else label)  # type: ignore[arg-type]
 
