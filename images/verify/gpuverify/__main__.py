@@ -34,8 +34,9 @@ def main() -> int:
     word, *arguments = sys.argv[1:] or [""]
     if word == "rank":
         from gpuverify import rank
+        from gpuverify.isolation import warm
 
-        return rank.main(arguments)
+        return warm.rank(arguments) if warm.VARIABLE in os.environ else rank.main(arguments)
     if word in command.WORDS or word == "guard":
         return command.main(word, arguments) if word in command.WORDS else ending.guard(arguments[1:])
     if word == "inventory" and not arguments:

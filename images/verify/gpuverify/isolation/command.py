@@ -1,4 +1,4 @@
-"""`gpuverify node`, and the two programs that it starts: the rendezvous, and a share of a round."""
+"""`gpuverify node`, and the programs that it starts: the rendezvous, a share of a round, and what holds torch ready."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from gpuverify import ending
-from gpuverify.isolation import node, options, rendezvous, report, screen, share
+from gpuverify.isolation import node, options, rendezvous, report, screen, share, warm
 from gpuverify.plan import PlanError, read
 from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES
 
-WORDS = ("node", "rendezvous", "share")
+WORDS = ("node", "rendezvous", "share", "warm")
 _NEEDED = ("all_gather", "all_reduce")
 _MOST_BYTES = 2**21
 
@@ -26,7 +26,8 @@ class _Stopped(Exception):  # noqa: N818  # no error: somebody wants us to end
 def main(word: str, arguments: list[str]) -> int:
     """Run one of WORDS; return the exit code."""
     if word != "node":
-        return rendezvous.main(arguments) if word == "rendezvous" else share.main(arguments)
+        program = {"rendezvous": rendezvous.main, "share": share.main, "warm": warm.main}[word]
+        return program(arguments)
     try:
         chosen = options.read(arguments)
     except options.Misused as misused:

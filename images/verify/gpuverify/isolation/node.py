@@ -10,13 +10,14 @@ import selectors
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpuverify import launcher
-from gpuverify.isolation import interfaces, report
+from gpuverify import ending, launcher
+from gpuverify.isolation import interfaces, report, warm
 from gpuverify.isolation.evidence import SELF, UNKNOWN
 from gpuverify.isolation.lines import Broken, Lines
 from gpuverify.isolation.options import Options
@@ -35,19 +36,27 @@ def run(options: Options, plan: Mapping[str, Any]) -> dict[str, Any]:
     """Take part to the end; return the result that every node gets, or why there is none."""
     folder = Path(plan["log_dir"]).absolute() / f"node-{options.node}"
     folder.mkdir(parents=True, exist_ok=True)
-    host: subprocess.Popen[bytes] | None = None
-    try:
-        host = _host(options, plan, folder) if options.node == 0 else None
-        with contextlib.closing(_joined(options, host)) as lines:
+    with contextlib.ExitStack() as running:
+        try:
+            _hold_torch(folder, running)
+            host = _host(options, plan, folder, running) if options.node == 0 else None
+            lines = running.enter_context(contextlib.closing(_joined(options, host)))
             return _Node(options, plan, folder).follow(lines)
-    except (Broken, OSError) as gone:
-        return report.refused(f"node {options.node}, rendezvous {options.host}:{options.port}: {gone}")
-    finally:
-        if host:
-            _end(host)
+        except (Broken, OSError) as gone:
+            return report.refused(f"node {options.node}, rendezvous {options.host}:{options.port}: {gone}")
 
 
-def _host(options: Options, plan: Mapping[str, Any], folder: Path) -> subprocess.Popen[bytes]:
+def _hold_torch(folder: Path, running: contextlib.ExitStack) -> None:
+    """Start what imports torch once for all rounds; its socket lies where nobody else can ask."""
+    private = running.enter_context(tempfile.TemporaryDirectory(prefix="gpuverify-"))
+    os.environ[ending.LAUNCHER] = str(os.getpid())
+    running.callback(_end, _start("warm", Path(private), folder / "warm.log"))
+    os.environ[warm.VARIABLE] = private
+
+
+def _host(
+    options: Options, plan: Mapping[str, Any], folder: Path, running: contextlib.ExitStack
+) -> subprocess.Popen[bytes]:
     """Node 0 starts the rendezvous, in a process of its own: what the node does never keeps it waiting."""
     asked = {
         **options.for_rendezvous(),
@@ -61,7 +70,9 @@ def _host(options: Options, plan: Mapping[str, Any], folder: Path) -> subprocess
     }
     file = folder / "rendezvous.json"
     file.write_text(json.dumps(asked))
-    return _start("rendezvous", file, folder / "rendezvous.log")
+    host = _start("rendezvous", file, folder / "rendezvous.log")
+    running.callback(_end, host)
+    return host
 
 
 def digest(plan: Mapping[str, Any]) -> str:
@@ -230,9 +241,10 @@ def _last(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def _start(word: str, file: Path, log: Path, out: Path | None = None) -> subprocess.Popen[bytes]:
     """Start one of our own programs; it ends when this process does."""
+    mark = [str(log)] if word == "warm" else []  # the socket's folder does not tell whose it is
     with log.open("ab") as words, (out or log).open("ab") as said:
         return subprocess.Popen(
-            [*launcher.own_program(word), *(["--plan"] if word == "run" else []), str(file)],
+            [*launcher.own_program(word), *(["--plan"] if word == "run" else []), str(file), *mark],
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=words,
