@@ -21,7 +21,7 @@ def row(name: str, **params: Any) -> dict[str, Any]:
 
 def small_plan(folder: Path, **changes: Any) -> dict[str, Any]:
     """Two collectives at one size: what many nodes need, and no more."""
-    sizes = {"sizes": [2**20], "warmups": 1, "iterations": 7}
+    sizes = {"sizes": [2**18], "warmups": 1, "iterations": 5}
     base = {"schema": "burnin.plan/1", "experiment": "t", "half": "nccl", "level": "quick", "rehearsal": True}
     device = {"device": "cpu", "backend": "gloo", "ranks": 1, "gpu": None, "accept_no_expectation": False}
     checks = [row("all_gather", **sizes), row("all_reduce", **sizes)]
@@ -80,7 +80,7 @@ class Cluster:
         ip("-n", self._switch, "link", "set", f"port{node}", "down")
 
     def slow_down(self, node: int, rate: str) -> None:
-        """Let what leaves a node do so at a rate, as `10mbit`."""
+        """Let what leaves a node do so at a rate, as `5mbit`."""
         words = f"qdisc add dev eth0 root tbf rate {rate} burst 32kbit latency 400ms"
         ran(["ip", "netns", "exec", self.name(node), "tc", *words.split()])
 
