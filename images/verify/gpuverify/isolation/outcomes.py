@@ -8,7 +8,7 @@ from typing import Any
 
 from gpuverify.checks import BY_NAME
 from gpuverify.isolation.evidence import BAD, FAILED, PASSED, RAILS, SELF, UNKNOWN, Result
-from gpuverify.isolation.share import MEASURED
+from gpuverify.isolation.share import MEASURED, STOPPED
 from gpuverify.isolation.speed import Expected, slow
 from gpuverify.judging import judged
 from gpuverify.verdicts import COULD_NOT_RUN, GOOD, NO_EXPECTATION, Asked
@@ -28,6 +28,8 @@ class Answered:
     ranks: int
     """Of each node."""
     rails: int
+    by_rail: bool = False
+    """Whether each rank met its like on the other nodes alone, or all ranks met in one group."""
     answers: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     """By node, in the order in which they came."""
     gone: dict[int, str] = field(default_factory=dict)
@@ -44,18 +46,19 @@ class Ended:
 
 
 def ended(group: Answered) -> Ended:
-    """Return the outcome: the first bad answer is the one that counts, since the others follow from it."""
+    """Return the outcome: the first answer that is no good one counts, since the others follow from it."""
     if group.gone:
         node, how = next(iter(group.gone.items()))
         return Ended(result=Result(UNKNOWN, reason=f"node {node} was lost: {how}"))
-    for node, answer in group.answers.items():
-        if answer["outcome"] in BAD:
-            rails = {rail: outcome for rail, (outcome, _, _) in _by_rail(group).items()} if group.kind == RAILS else {}
-            return Ended(result=Result(answer["outcome"], rails, _of(node, answer)))
-    for node in group.nodes:
-        answer = group.answers.get(node, {"outcome": UNKNOWN, "reason": "no answer"})
-        if answer["outcome"] != (PASSED if group.kind == SELF else MEASURED):
-            return Ended(result=Result(UNKNOWN, reason=_of(node, answer)))
+    good = PASSED if group.kind == SELF else MEASURED
+    bad = [(node, answer) for node, answer in group.answers.items() if answer["outcome"] not in (good, STOPPED)]
+    if bad:
+        node, first = bad[0]
+        outcome = first["outcome"] if first["outcome"] in BAD else UNKNOWN
+        rails = {rail: told for rail, (told, _, _) in _by_rail(group).items()} if group.kind == RAILS else {}
+        return Ended(result=Result(outcome, rails, f"node {node}: {first['reason']}"))
+    if silent := [node for node in group.nodes if group.answers.get(node, {}).get("outcome") != good]:
+        return Ended(result=Result(UNKNOWN, reason=f"node {silent[0]}: no answer"))
     return Ended(result=Result(PASSED)) if group.kind == SELF else _judged(group)
 
 
@@ -78,7 +81,7 @@ def of_self(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def _judged(group: Answered) -> Ended:
     """All measured: every rank's figures, in the order of ranks, to the check's own judge."""
-    if group.kind != RAILS or group.rails == 1:
+    if not group.by_rail:
         measured = {
             place * group.ranks + int(rank): one
             for place, node in enumerate(group.nodes)
@@ -91,14 +94,16 @@ def _judged(group: Answered) -> Ended:
     outcomes = {rail: outcome for rail, (outcome, _, _) in told.items()}
     reason = next((f"rail {rail}: {why}" for rail, (_, why, _) in told.items() if why), "")
     figures = {rail: figure for rail, (_, _, figure) in told.items() if figure}
-    return Ended(result=Result(_worst(outcomes.values()), outcomes, reason), figures=figures)
+    return Ended(
+        result=Result(_worst(outcomes.values()), outcomes if group.kind == RAILS else {}, reason), figures=figures
+    )
 
 
 def _by_rail(group: Answered) -> dict[int, tuple[str, str, float | None]]:
     """Each rail by itself: one that both ends measured is judged, whatever the others did."""
     bad = next((answer for answer in group.answers.values() if answer["outcome"] in BAD), None)
     missing = (bad["outcome"], bad["reason"], None) if bad else (UNKNOWN, "not measured by both ends", None)
-    if group.rails == 1:
+    if not group.by_rail:
         return {0: missing}
     told = {}
     for rail in range(group.rails):
@@ -130,7 +135,3 @@ def _with_speed(test: Ended, others: Sequence[float], expected: Expected) -> Res
 def _worst(outcomes: Any) -> str:
     found = list(outcomes)
     return next((word for word in (*BAD, UNKNOWN) if word in found), PASSED)
-
-
-def _of(node: int, answer: Mapping[str, Any]) -> str:
-    return f"node {node}: {answer['reason']}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuverify import ending
+from gpuverify.exact import MOST_RANKS
 from gpuverify.isolation import report
 from gpuverify.isolation.evidence import AGAIN, BAD, CONFIRM, PAIRS, RAILS, SEARCH, SELF, UNKNOWN, Result, Round, State
 from gpuverify.isolation.judge import judge
@@ -92,6 +93,9 @@ class _Rounds:
         """Tell every node of a group its place in it, where the group meets, and whom to reach first."""
         in_pair = kind in _IN_TWOS and len(nodes) == 2
         row = self._rows["all_gather" if in_pair else "all_reduce"]
+        ranks = self._asked["ranks"]
+        too_many = ranks * len(nodes) > MOST_RANKS  # for exact data in one group
+        by_rail = ranks > 1 and (kind == RAILS or too_many)
         facts = {node: self._roster.members[node].facts for node in nodes}
         first = facts[nodes[0]]
         for place, node in enumerate(nodes):
@@ -107,12 +111,12 @@ class _Rounds:
                 meet={"address": first["address"], "ports": first["meet"]},
                 reach=[] if kind == SELF else [reach],
                 check=row["name"],
-                by_rail=kind == RAILS and self._asked["rails"] > 1,
+                by_rail=by_rail,
             )
-        return Answered(kind=kind, nodes=nodes, check=row, ranks=self._asked["ranks"], rails=self._asked["rails"])
+        return Answered(kind=kind, nodes=nodes, check=row, ranks=ranks, rails=self._asked["rails"], by_rail=by_rail)
 
     def _wait(self, number: int, groups: list[Answered]) -> None:
-        """Wait until every node of every group has answered or is gone; one bad answer ends its group's test."""
+        """Wait until every node of every group has answered or is gone; one that is no good one ends its group's test."""
         by_node = {node: group for group in groups for node in group.nodes}
         until = time.monotonic() + self._limit_s(groups) + _ANSWER_S
         while time.monotonic() < until and any(_open(group) for group in groups):
@@ -132,7 +136,7 @@ class _Rounds:
             self._roster.members[node].facts["meet"] = meet
         if group.kind == SELF and isinstance(message.get("word"), str):
             self._words[node] = message["word"]
-        if answer["outcome"] in BAD and group.kind != RAILS:
+        if answer["outcome"] in (*BAD, UNKNOWN) and group.kind != RAILS:  # of rails, each has its own answer
             self._stop(group)
 
     def _gone(self, number: int, group: Answered) -> None:

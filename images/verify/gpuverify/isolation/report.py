@@ -14,8 +14,8 @@ from gpuverify.verdicts import COULD_NOT_RUN, FAILED, GOOD, NO_EXPECTATION, REHE
 from gpuverify.verdicts import PASSED as GOOD_WORD
 
 SCHEMA = "burnin.isolation/1"
-_MOST_TESTS = 64
-"""Of a round, so many tests are told one by one: the bad ones first."""
+_MOST_TESTS, _MOST_MEMBERS = 32, 16
+"""Of a round, so many tests are told one by one, the bad ones first; of a test, so many nodes by number."""
 _MOST_NODES = 256
 """So many nodes are told one by one: the bad ones first; `counts` has all."""
 _ACCEPT = "give the least bandwidth of a pair: --floor-gb-s"
@@ -137,7 +137,7 @@ def _link(pair: Pair, one: Finding, facts: Facts) -> dict[str, Any]:
 def _round(told: Told) -> dict[str, Any]:
     tests = [
         {
-            "nodes": list(group[:_MOST_TESTS]),
+            "nodes": list(group[:_MOST_MEMBERS]),
             "size": len(group),
             "outcome": result.outcome,
             "gb_s": list(test.figures.values()),

@@ -40,17 +40,21 @@ class Roster:
         self._strangers: list[Member] = []
         self._selector = selectors.DefaultSelector()
         self._selector.register(listener, selectors.EVENT_READ)
-        self._beat = 0.0
+        self._beat, self._gathering = 0.0, True
 
     def gather(self, join_s: float) -> list[int]:
         """Wait until every node has joined; return who had not after `join_s` seconds."""
         until = time.monotonic() + join_s
-        while missing := [node for node in range(self._asked["nodes"]) if node not in self.members]:
+        while missing := [node for node in range(self._asked["nodes"]) if not self._here(node)]:
             if time.monotonic() > until:
-                return missing
+                break
             for _ in self.messages():
                 pass
-        return []
+        self._gathering = False
+        return missing
+
+    def _here(self, node: int) -> bool:
+        return node in self.members and node not in self.lost
 
     def messages(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Wait a moment; yield what members said, but for signs of life. Sees who is gone."""
@@ -115,9 +119,10 @@ class Roster:
                 member.lines.send("refused", reason=why)
             self._drop(member)
             return False
-        member.facts = {name: said[name] for name in (*_FACTS, "interface")}
-        member.facts["seen"] = member.lines.peer
+        member.facts = {name: said[name] for name in _FACTS}
+        member.facts.update(interface=str(said.get("interface") or "")[:15] or None, seen=member.lines.peer)
         self._strangers.remove(member)
+        self.lost.pop(said["node"], None)
         self.members[said["node"]] = member
         return True
 
@@ -127,9 +132,14 @@ class Roster:
         for name in ("nodes", "plan", "rails"):
             if said[name] != self._asked[name]:
                 return f"{name} {said[name]!r:.80} here, {self._asked[name]!r:.80} at the rendezvous: start all nodes alike"
+        return self._unplaced(said)
+
+    def _unplaced(self, said: Mapping[str, Any]) -> str:
         if not 0 <= said["node"] < said["nodes"]:
             return f"expected a node of 0 to {said['nodes'] - 1}, got {said['node']}"
-        if said["node"] in self.members:
+        if not self._gathering:
+            return "the rounds have begun"
+        if self._here(said["node"]):
             return f"node {said['node']} has joined already, from {self.members[said['node']].lines.peer}"
         if len(said["meet"]) != said["rails"] or not all(isinstance(port, int) for port in said["meet"]):
             return f"expected {said['rails']} ports to meet at, got {said['meet']!r:.80}"

@@ -19,8 +19,19 @@ MEASURED, STOPPED = "measured", "stopped"
 """Besides the outcomes, what a node may answer: figures that are still to be judged; that it was told to stop."""
 ANSWER = "answer.json"
 _REACH_S = 4
-_NOT_OURS = ("address already in use",)
-"""What a rank may say that speaks against nobody: two programs wanted one port."""
+_OF_A_NETWORK = (
+    "RuntimeError",
+    "AcceleratorError",
+    "DistError",
+    "DistBackendError",
+    "DistNetworkError",
+    "DistStoreError",
+    "ConnectionError",
+    "ConnectionResetError",
+)
+"""Errors of a rank that are a measurement: so a library ends when a peer, a card or a link does not answer. Any other is
+a fault of the program or its plan, and speaks against no node."""
+_PORT_TAKEN = ("address already in use", "eaddrinuse")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,13 +91,22 @@ def _measured(share: Mapping[str, Any], folder: Path) -> Answer:
     stop = launcher.run(job, board, lambda *_: None)
     (check,) = job.checks
     measured = {str(rank): one for rank, one in board.measured.get(check, {}).items()}
-    if stop is None and not board.errors.get(check):
+    if errors := board.errors.get(check):
+        _, rank, error = min(errors)
+        return Answer(outcome=_of_error(error), reason=f"rank {rank}: {error}", measured=measured)
+    if stop is None:
         return Answer(outcome=MEASURED, measured=measured)
-    reason = stop.reason if stop else "rank {1}: {2}".format(*min(board.errors[check]))
-    return Answer(outcome=_outcome(reason, ready=not board.not_ready), reason=reason, measured=measured)
+    return Answer(outcome=_of_stop(stop.reason, board), reason=stop.reason, measured=measured)
 
 
-def _outcome(reason: str, *, ready: bool) -> str:
-    if not ready or any(text in reason.lower() for text in _NOT_OURS):
+def _of_error(error: str) -> str:
+    if any(text in error.lower() for text in _PORT_TAKEN):
         return UNKNOWN
-    return HUNG if reason.startswith("no answer within") else FAILED
+    return FAILED if error.partition(":")[0] in _OF_A_NETWORK else UNKNOWN
+
+
+def _of_stop(reason: str, board: Board) -> str:
+    """A rank that died was killed, by whomever: its node's own test tells. One without torch or device measured nothing."""
+    if board.unready() or not reason.startswith("no answer within"):
+        return UNKNOWN
+    return HUNG
