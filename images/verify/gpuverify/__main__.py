@@ -19,12 +19,19 @@ from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES, FAILED
 
 _USE = """expected one of:
   gpuverify run [--plan FILE] [--fault NAME]   follow a plan (without FILE: from stdin)
+  gpuverify node --plan FILE --nodes N --node I --rendezvous HOST:PORT
+                                               one node of many: which of them is bad?
   gpuverify inventory                          the GPUs and the state of this machine, as JSON, without torch
   gpuverify faults [--rounds N] [--seed S]     what must turn a verdict red: does it? (needs torch)
   gpuverify doctor LOG… [--json]               what logs show: cause, fix, an experiment"""
 _PROGRAMS = {
     "rank": "gpuverify.rank",
+    "warm-rank": "gpuverify.isolation.warm:rank",
     "loop": "gpuverify.transport.loop",
+    "node": "gpuverify.isolation.command",
+    "rendezvous": "gpuverify.isolation.rendezvous",
+    "share": "gpuverify.isolation.share",
+    "warm": "gpuverify.isolation.warm",
     "doctor": "gpuverify.doctor.command",
     "faults": "gpuverify.lab.run",
     "lab-rank": "gpuverify.lab.rank",
@@ -42,7 +49,8 @@ def main() -> int:
     """Run the word on the command line; return the exit code."""
     word, *arguments = sys.argv[1:] or [""]
     if word in _PROGRAMS:
-        code: int = importlib.import_module(_PROGRAMS[word]).main(arguments)
+        module, _, name = _PROGRAMS[word].partition(":")
+        code: int = getattr(importlib.import_module(module), name or "main")(arguments)
         return code
     if word == "guard":
         return ending.guard(arguments[1:])
