@@ -19,7 +19,8 @@ _CONSEQUENCES = ("not reached: ", "needs ")
 def line(name: str, verdict: Verdict, seconds: float) -> None:
     """Print one check's end, with its main figure."""
     figure = next((f"{key} {value}" for key, value in verdict.figures.items()), "")
-    _print(f"{name:<15} {verdict.word:<14} {seconds:6.1f} s  {figure}".rstrip())
+    told = f"{name:<15} {verdict.word:<14} {seconds:6.1f} s  {figure}".rstrip()
+    _print(told if len(told) <= _WIDTH else f"{told[: _WIDTH - 2]} …")
 
 
 def block(result: Mapping[str, Any]) -> None:
