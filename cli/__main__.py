@@ -30,6 +30,7 @@ WORDS = (
     Word(name="meter", module="cli.meter", does="meter status: what is spent, and what comes next"),
     Word(name="faults", module="cli.faults", does="break what can be broken here; each must turn a verdict red"),
     Word(name="doctor", module="cli.doctor", does="what is wrong, from logs of any machine: cause, fix, experiment"),
+    Word(name="price", module="cli.price", does="FILE…: what it costs over its whole life, and compared"),
     Word(name="about", module="cli.about", does="which engine this is, whose, and why"),
     Word(name="reference", module="cli.reference", does="write docs/config.md and the schema from the code"),
     Word(name="check", module="cli.check", does="format, lint, types, arrows, dead code"),

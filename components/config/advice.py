@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from components.catalog.gpus import GPUS
+from components.config.rates import parts
 from components.config.sections import Experiment
 
 _SMALL_CARD_GB = 40
@@ -58,8 +59,16 @@ def failed_instances_cost(experiment: Experiment) -> Iterator[str]:
         )
 
 
+def unknown_parts_are_not_watched(experiment: Experiment) -> Iterator[str]:
+    """The meter can only count what it was told."""
+    for part in parts(experiment):
+        if part.per_h is None:
+            yield f"{part.text}: the {part.name} are paid, and neither price nor meter count them; 0 says that they are free"
+
+
 ADVICE: tuple[Callable[[Experiment], Iterator[str]], ...] = (
     nobody_is_told,
+    unknown_parts_are_not_watched,
     cards_fit_the_usual_models,
     spot_needs_a_disk,
     failed_instances_cost,
