@@ -29,6 +29,7 @@ def main(argv: list[str]) -> int:
             print(json.dumps(told))
         else:
             run.say("Released. No process of the experiment runs any more.")
+            summary.show_prices(told["prices"] or {}, run.console, only=summary.AFTERWARDS)
             summary.show_survivors(told, run.console)
             run.say(f"Back           ./burnin up -s {run.experiment.name}")
         return 0

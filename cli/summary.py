@@ -28,6 +28,8 @@ _MEANS = {
     "no_expectation": "measured, but no floor is known for this exact GPU",
 }
 _FRAME = re.compile(r"^(error: )?(exit status \d+|signal: \w+): running \".*\":?$|^error: update failed$")
+AFTERWARDS = ("per_month_after_destroy", "commitment", "egress_weights", "egress_data")
+"""Figures that still matter when the compute is gone."""
 _WORST_FIRST = ("failed", "could_not_run", "no_expectation", "rehearsed", "passed")
 
 
@@ -99,19 +101,21 @@ def show_survivors(summary: Mapping[str, Any], console: Console) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def show_prices(prices: Mapping[str, Any], console: Console) -> None:
+def show_prices(prices: Mapping[str, Any], console: Console, only: tuple[str, ...] = ()) -> None:
     """Print the figures that are known, each with its arithmetic, then the unknown ones in one breath."""
     page = Table(box=None, pad_edge=False, show_edge=False, show_header=False)
-    page.add_column(min_width=14, no_wrap=True)
+    page.add_column(min_width=13, no_wrap=True)
     page.add_column(overflow="fold")
-    for figure in prices["figures"]:
-        if figure["amount"] is not None or not figure["unknown"]:
+    figures = [figure for figure in prices.get("figures", []) if not only or figure["name"] in only]
+    missing = [figure for figure in figures if figure["amount"] is None and figure["unknown"]]
+    for figure in figures:
+        if figure not in missing:
             page.add_row(figure["label"], Text(figure["text"]))
-    missing = [f for f in prices["figures"] if f["amount"] is None and f["unknown"]]
     if missing:
         told = (f"{figure['label'].lower()} ({figure['text'].removeprefix('unknown: ')})" for figure in missing)
         page.add_row("Unknown", Text(", ".join(told)))
-    console.print(page)
+    if page.row_count:
+        console.print(page)
 
 
 def _checks(checks: list[dict[str, Any]]) -> Table:

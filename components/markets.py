@@ -83,7 +83,7 @@ def _reserved(experiment: Experiment) -> Iterator[Figure]:
     name, label, prices = "commitment", "Commitment", experiment.prices
     if prices.reserved is None:
         yield unknown(name, label, "prices.reserved is not stated")
-        yield unknown("break_even_utilisation", "Even, reserved", "prices.reserved is not stated")
+        yield unknown("break_even_utilisation", "Even, reserve", "prices.reserved is not stated")
         return
     hours, text_h = _committed_h(experiment)
     nodes = experiment.instances.nodes
@@ -96,7 +96,7 @@ def _reserved(experiment: Experiment) -> Iterator[Figure]:
 
 def _break_even(experiment: Experiment, owed: Decimal, hours: Decimal) -> Figure:
     """From which share of the committed hours on the commitment is cheaper than paying on demand."""
-    name, label, prices = "break_even_utilisation", "Even, reserved", experiment.prices
+    name, label, prices = "break_even_utilisation", "Even, reserve", experiment.prices
     other = prices.on_demand_node_hour
     if other is None:
         return unknown(name, label, "prices.on_demand_node_hour is not stated")

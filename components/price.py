@@ -114,13 +114,14 @@ def _to_deadline(experiment: Experiment) -> Figure:
 
 def _for_hours(name: str, label: str, hours: Decimal, said: str, experiment: Experiment) -> Figure:
     """Everything of an hour, for `hours`, which are `said` in the text; compute in started units."""
-    paid = billed_h(hours, experiment.prices.billed_by_s)
+    unit_s = experiment.prices.billed_by_s
+    paid = billed_h(hours, unit_s) if unit_s > 1 else hours  # by the second is by time
     known = {part.name: part.per_h for part in parts(experiment) if part.per_h is not None}
     total = sum((per_h * (hours if part == "disks" else paid) for part, per_h in known.items()), Decimal(0))
     text = _rate(experiment, lambda text: f"{text}/h") if len(known) == 1 and "disks" not in known else ""
     text = f"{text or f'({_rate(experiment)})'} × {said}"
     if paid != hours:
-        text += f", compute billed as {stated(paid)} h"
+        text += f", compute billed as {digits(paid * HOUR_S / unit_s)} × {unit_s} s"
     return _money(name, label, total, text, experiment)
 
 

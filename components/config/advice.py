@@ -63,7 +63,7 @@ def unknown_parts_are_not_watched(experiment: Experiment) -> Iterator[str]:
     """The meter can only count what it was told."""
     for part in parts(experiment):
         if part.per_h is None:
-            yield f"{part.text}: the {part.name} are paid, and neither price nor meter count them; 0 says that they are free"
+            yield f"{part.text}: neither price nor meter count the {part.name}; 0 would say that nothing is paid for it"
 
 
 ADVICE: tuple[Callable[[Experiment], Iterator[str]], ...] = (
