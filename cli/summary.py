@@ -70,6 +70,7 @@ def survivors(disks: Mapping[str, Any], prices: Mapping[str, Any]) -> list[dict[
         {
             "name": name,
             "where": disk["path"],
+            "id": disk["id"],
             "size_gib": disk["size_gib"],
             "per_month": None if month is None else str(Decimal(str(disk["size_gib"])) * Decimal(month)),
         }

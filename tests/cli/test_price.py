@@ -41,7 +41,13 @@ def test_one_page_of_80_columns(tmp_path: Path) -> None:
     done = price(write(tmp_path, "spot", FULL), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
-    for words in ("Experiment spot of research, spot", "To deadline", "Good day", "Weights out", "Idle so far         ?"):
+    for words in (
+        "Experiment spot of research, spot",
+        "To deadline",
+        "Good day",
+        "Weights out",
+        "Idle so far         ?",
+    ):
         assert words in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["Pulumi.spot.yaml"], "it creates nothing"
 

@@ -1,0 +1,68 @@
+"""What the ledger tells of the past: spend by day and part. Reads, never writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from burnmeter import clock, ledger
+from burnmeter import plan as plans
+from burnmeter.state import STORAGE
+
+
+def state(folder: str) -> dict[str, Any]:
+    """Return the account of the meter in `folder`: exact, by UTC day, `compute` and `storage`.
+
+    Verification and idle hours are part of compute: the ledger does not tell them apart, so they are unknown (None).
+    """
+    plan = plans.load(Path(folder))
+    contents = ledger.read(plan.folder / "ledger.jsonl")
+    days = by_day(contents.records)
+    return {
+        "experiment": plan.experiment,
+        "currency": plan.currency,
+        "limit": str(plan.limit),
+        "days": [
+            {"day": day, **{part: f"{cost:f}" for part, cost in parts.items()}} for day, parts in sorted(days.items())
+        ],
+        "verification": None,
+        "idle": None,
+        "warning": contents.warning,
+    }
+
+
+def by_day(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Decimal]]:
+    """Return day → part → cost; what grew between two looks is spread over the time between them."""
+    days: dict[str, dict[str, Decimal]] = {}
+    costs: dict[str, Decimal] = {}
+    last: float | None = None
+    for record in records:
+        if record.get("kind") != "used":
+            continue
+        at = clock.of_json(record["at"]).wall
+        for name, (seconds, cost) in record["use"].items():
+            grown = Decimal(cost) - costs.get(name, Decimal(0))
+            costs[name] = Decimal(cost)
+            begun = at - float(seconds) if last is None else last
+            part = STORAGE if name == STORAGE else "compute"
+            for day, share in _spread(grown, begun, at):
+                parts = days.setdefault(day, {"compute": Decimal(0), STORAGE: Decimal(0)})
+                parts[part] += share
+        last = at
+    return days
+
+
+def _spread(cost: Decimal, begun: float, ended: float) -> Iterator[tuple[str, Decimal]]:
+    """Yield (UTC day, its share); the last day takes the rest, so that nothing is lost to rounding."""
+    start, end = (datetime.fromtimestamp(moment, timezone.utc) for moment in (min(begun, ended), ended))
+    whole, rest = Decimal(str((end - start).total_seconds())), cost
+    while whole and start.date() < end.date():
+        midnight = datetime.combine(start.date() + timedelta(days=1), datetime.min.time(), timezone.utc)
+        share = cost * Decimal(str((midnight - start).total_seconds())) / whole
+        yield start.date().isoformat(), share
+        rest -= share
+        start = midnight
+    yield end.date().isoformat(), rest
