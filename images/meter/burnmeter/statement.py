@@ -56,13 +56,12 @@ def by_day(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Decimal]
 
 
 def _spread(cost: Decimal, begun: float, ended: float) -> Iterator[tuple[str, Decimal]]:
-    """Yield (UTC day, its share); the last day takes the rest, so that nothing is lost to rounding."""
+    """Yield (UTC day, its share); the last day takes the rest, so that rounding loses nothing."""
     start, end = (datetime.fromtimestamp(moment, timezone.utc) for moment in (min(begun, ended), ended))
     whole, rest = Decimal(str((end - start).total_seconds())), cost
-    while whole and start.date() < end.date():
-        midnight = datetime.combine(start.date() + timedelta(days=1), datetime.min.time(), timezone.utc)
+    while (midnight := datetime.combine(start.date() + timedelta(days=1), datetime.min.time(), timezone.utc)) < end:
         share = cost * Decimal(str((midnight - start).total_seconds())) / whole
         yield start.date().isoformat(), share
         rest -= share
         start = midnight
-    yield end.date().isoformat(), rest
+    yield start.date().isoformat(), rest
