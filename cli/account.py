@@ -17,7 +17,7 @@ from rich.text import Text
 
 from cli import lives
 from cli.lives import Known
-from components.config.amounts import cents, digits
+from components.config.amounts import HOUR_S, cents, digits, tenths
 from engine.progress import Trouble
 
 _COLUMNS = ("day", "experiment", "owner", "currency", "part", "amount")
@@ -56,6 +56,7 @@ def account(found: Known) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     unread: list[str] = list(found.unreadable)
     untold: dict[str, list[str]] = {}
+    idle: list[dict[str, str]] = []
     for meter in _meters(found):
         try:
             statement = lives.ask(found.project, "meter", ("burnmeter", "statement", str(meter)))
@@ -64,12 +65,16 @@ def account(found: Known) -> dict[str, Any]:
             continue
         rows += _rows(statement, found, meter)
         untold[statement["experiment"]] = [part for part in _UNTOLD if statement[part] is None]
+        if statement["idle"]:
+            named = {name: statement[name] for name in ("experiment", "currency")}
+            idle.append({**named, **{name: digits(Decimal(text)) for name, text in statement["idle"].items()}})
         unread += [statement["warning"]] if statement["warning"] else []
     return {
         "rows": sorted(rows, key=lambda row: (row["day"], row["experiment"], row["part"])),
         "totals": {name: digits(total) for name, total in _sums(rows, "currency").items()},
         "by_experiment": _grouped(rows, "experiment"),
         "by_owner": _grouped(rows, "owner"),
+        "idle": idle,
         "untold": untold,
         "unread": unread,
     }
@@ -133,6 +138,10 @@ def _show(told: Mapping[str, Any], console: Console) -> None:
         )
         for line in plot(_sums((row for row in told["rows"] if row["currency"] == currency), "day"), currency):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for one in told["idle"]:
+        hours, cost = tenths(Decimal(one["seconds"]) / HOUR_S), cents(Decimal(one["cost"]), one["currency"])
+        text = f"{one['experiment']} was idle for {hours} h at least, {cost} {one['currency']} of its compute."
+        console.print(text, markup=False, highlight=False)
     parts = sorted({part for untold in told["untold"].values() for part in untold})
     if parts:
         text = f"Unknown: {' and '.join(parts)}: they are part of compute, and no ledger tells them apart."

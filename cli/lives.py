@@ -35,9 +35,14 @@ class Known:
         return self.experiments.get(root)
 
 
+def state_of(project: Path) -> Path:
+    """Return the folder of what belongs to this checkout alone."""
+    return project / os.environ.get("BURNIN_STATE", ".state")
+
+
 def known(project: Path) -> Known:
     """Read the stack files of `project`."""
-    state = project / os.environ.get("BURNIN_STATE", ".state")
+    state = state_of(project)
     experiments: dict[str, Experiment] = {}
     unreadable: list[str] = []
     bases = [str(state / "local")]

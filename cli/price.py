@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cli import lives
 from components.config import ConfigErrors, Experiment, read_file
+from components.config.amounts import HOUR_S
+from components.figures import Figure
 from components.price import Price, whole_life
+
+_SHORT = ("h", "%")
+"""Units that stand beside the amount; the currency is the column's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +63,17 @@ def _priced(file: str) -> Priced:
     if not path.exists() and "/" not in file and not file.endswith(".yaml"):
         path = Path("stacks") / f"Pulumi.{file}.yaml"
     experiment = read_file(path)
-    return Priced(file=str(path), experiment=experiment, price=whole_life(experiment))
+    return Priced(file=str(path), experiment=experiment, price=whole_life(experiment, _idle_h(path, experiment)))
+
+
+def _idle_h(path: Path, experiment: Experiment) -> Decimal | None:
+    """Return the hours that this project's ledger of the experiment calls idle; None where it says nothing."""
+    project = Path.cwd()
+    root = Path(experiment.platform.root or lives.state_of(project) / "local") / experiment.name
+    if path.resolve().parent != (project / "stacks").resolve() or not (root / "meter" / "plan.json").exists():
+        return None
+    idle = lives.ask(project, "meter", ("burnmeter", "statement", str(root / "meter")))["idle"]
+    return None if idle is None else Decimal(idle["seconds"]) / HOUR_S
 
 
 def _one_currency(priced: list[Priced]) -> None:
@@ -89,11 +106,10 @@ def _page(one: Priced) -> Table:
     table.add_column(f"{one.price.currency}", justify="right", no_wrap=True)
     table.add_column("how it comes about", overflow="fold")
     for figure in one.price.figures:
-        shown = figure.shown or ("?" if figure.unknown else "–")
-        unit = figure.unit if figure.unit != one.price.currency else ""
-        said = " ".join(filter(None, (unit, figure.remark)))
-        text = f"{figure.text}{f', {said}' if said else ''}{'' if figure.amount is None else figure.lacking()}"
-        table.add_row(figure.label, shown, Text(text), style="yellow" if figure.unknown else None)
+        said = "".join(f", {words}" for words in (_unit_in_words(figure, one.price), figure.remark) if words)
+        lacking = "" if figure.amount is None else figure.lacking()
+        style = "yellow" if figure.unknown else None
+        table.add_row(figure.label, _cell(figure), Text(f"{figure.text}{said}{lacking}"), style=style)
     return table
 
 
@@ -105,14 +121,21 @@ def _side_by_side(priced: list[Priced]) -> Table:
         table.add_column(one.experiment.name, justify="right", overflow="fold")
     labels = {figure.name: figure.label for one in priced for figure in one.price.figures}
     for name, label in labels.items():
-        table.add_row(label, *(_cell(one.price, name) for one in priced))
+        table.add_row(label, *(_cell(_found(one.price, name)) for one in priced))
     return table
 
 
-def _cell(price: Price, name: str) -> Text:
-    figure = next((figure for figure in price.figures if figure.name == name), None)
+def _found(price: Price, name: str) -> Figure | None:
+    return next((figure for figure in price.figures if figure.name == name), None)
+
+
+def _cell(figure: Figure | None) -> Text:
+    """The amount with a short unit; `?` is unknown, `–` is not there."""
     if figure is None or figure.amount is None:
         return Text("?" if figure and figure.unknown else "–")
     bound = ("≤" if figure.unit == "h" else "≥") if figure.unknown else ""
-    unit = "" if figure.unit in ("", price.currency) else f" {figure.unit}"
-    return Text(f"{bound}{figure.shown}{unit}")
+    return Text(f"{bound}{figure.shown}{f' {figure.unit}' if figure.unit in _SHORT else ''}")
+
+
+def _unit_in_words(figure: Figure, price: Price) -> str:
+    return "" if figure.unit in (*_SHORT, price.currency) else figure.unit

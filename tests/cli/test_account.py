@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from burnmeter import ledger
 from burnmeter.state import fold
-from burnmeter.statement import by_day
+from burnmeter.statement import by_day, idle
 from cli import lives, reap
 from cli.account import account, plot
 from tests.cli.world import SOURCE, World
@@ -126,6 +126,39 @@ def test_account_by_experiment_owner_and_day(world: World) -> None:
     assert max(map(len, page.splitlines())) <= 80
     assert "Unknown: idle and verification" in page
     assert "2025-12-01" in page
+
+
+def quiet(wall: float, seconds: float, number: int) -> dict[str, Any]:
+    return {**used(wall, storage=("0", "0")), "quiet": [seconds, number]}
+
+
+def test_idle_hours_where_the_ledger_names_them(world: World) -> None:
+    """Two spells, of an hour and of half of one; the price doubles in the middle of the first."""
+    world.stack("a")
+    double = {
+        "kind": "priced",
+        "at": used(MIDNIGHT)["at"],
+        "currency": "USD",
+        "compute_per_h": "2",
+        "storage_per_h": "0",
+    }
+    spells = (
+        quiet(MIDNIGHT, 1800, 0),
+        double,
+        quiet(MIDNIGHT, 3600, 0),
+        quiet(MIDNIGHT, 0, 1),
+        quiet(MIDNIGHT, 1800, 1),
+    )
+    known = lives.known(world.project)
+    assert idle([], Decimal(1)) is None
+    assert idle(spells, Decimal(1)) == {"seconds": "5400", "cost": "2.5"}
+    keep(world, "a", *spells)
+    told = account(known)
+    assert told["untold"]["a"] == ["verification"]
+    assert told["idle"] == [{"experiment": "a", "currency": "USD", "seconds": "5400", "cost": "2.5"}]
+    priced = json.loads(world.burnin("price", "a", "--json").stdout)["experiments"][0]["figures"]
+    (found,) = [figure for figure in priced if figure["name"] == "idle"]
+    assert found["text"] == "1 node × 1.50 × 1.5 h = 2.25 USD", "at today's price of the stack file"
 
 
 def test_csv_is_the_rows(world: World) -> None:

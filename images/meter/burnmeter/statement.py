@@ -1,4 +1,4 @@
-"""What the ledger tells of the past: spend by day and part. Reads, never writes."""
+"""What the ledger tells of the past: spend by day and part, and hours in which nothing was done. Reads, never writes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any
 
 from burnmeter import clock, ledger
 from burnmeter import plan as plans
-from burnmeter.state import STORAGE
+from burnmeter.state import HOUR, STORAGE
 
 
 def state(folder: str) -> dict[str, Any]:
     """Return the account of the meter in `folder`: exact, by UTC day, `compute` and `storage`.
 
-    Verification and idle hours are part of compute: the ledger does not tell them apart, so they are unknown (None).
+    Verification is part of compute and no ledger tells it apart: None. `idle` is None where the ledger says nothing of
+    idle time, else what it says at least.
     """
     plan = plans.load(Path(folder))
     contents = ledger.read(plan.folder / "ledger.jsonl")
@@ -24,12 +25,11 @@ def state(folder: str) -> dict[str, Any]:
     return {
         "experiment": plan.experiment,
         "currency": plan.currency,
-        "limit": str(plan.limit),
         "days": [
             {"day": day, **{part: f"{cost:f}" for part, cost in parts.items()}} for day, parts in sorted(days.items())
         ],
         "verification": None,
-        "idle": None,
+        "idle": idle(contents.records, plan.compute_per_h),
         "warning": contents.warning,
     }
 
@@ -53,6 +53,27 @@ def by_day(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Decimal]
                 parts[part] += share
         last = at
     return days
+
+
+def idle(records: Iterable[Mapping[str, Any]], per_h: Decimal) -> dict[str, str] | None:
+    """Return the seconds of every idle spell that the ledger names, and what they cost; None where it names none.
+
+    A look holds its spell as (seconds so far, number); the longest of a number is the spell. A price that changed counts
+    from its record on, before that `per_h`.
+    """
+    spells: dict[int, tuple[Decimal, Decimal]] = {}
+    for record in records:
+        if record.get("kind") == "priced":
+            per_h = Decimal(record["compute_per_h"])
+        seconds, number = record.get("quiet") or (0, 0)
+        if seconds:
+            before = spells.get(number, (Decimal(0), Decimal(0)))
+            length = max(before[0], Decimal(str(seconds)))
+            spells[number] = length, before[1] + (length - before[0]) / HOUR * per_h
+    if not spells:
+        return None
+    total = (sum((spell[index] for spell in spells.values()), Decimal(0)) for index in (0, 1))
+    return dict(zip(("seconds", "cost"), (f"{amount:f}" for amount in total), strict=True))
 
 
 def _spread(cost: Decimal, begun: float, ended: float) -> Iterator[tuple[str, Decimal]]:
