@@ -125,6 +125,11 @@ CASES = [
         "commitment", "29 days × 24 h until 2028-02-29", {**RESERVED, "reserved": {"months": 1, "starts": "2028-01-31"}}
     ),
     Case("break_even_utilisation", "= 60.9 % of the time used", {**RESERVED, "reserved": {"months": 12}}),
+    Case(
+        "break_even_utilisation",
+        "263800.00 ÷ (1 node × 49.24 × 8760 h) = 61.2 %",
+        {**RESERVED, "reserved": {"months": 12, "upfront": 1000, "starts": "2027-01-31"}},
+    ),
     Case("break_even_utilisation", "at any use", {**RESERVED, "on_demand_node_hour": 25, "reserved": {"months": 1}}),
     Case(
         "per_month_after_destroy",
