@@ -45,9 +45,8 @@ def hours_between(start: datetime, end: datetime) -> Decimal:
     """
     if start.tzinfo is None or end.tzinfo is None:
         raise ValueError("expected times with a time zone")
-    passed = end.astimezone(timezone.utc) - start.astimezone(
-        timezone.utc
-    )  # of two local times, Python's is the clock's
+    # of two local times Python subtracts what the clocks show
+    passed = end.astimezone(timezone.utc) - start.astimezone(timezone.utc)
     if passed < timedelta(0):
         raise ValueError("expected an end after the start")
     whole = Decimal(passed.days * 86400 + passed.seconds)

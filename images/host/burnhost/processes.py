@@ -40,7 +40,7 @@ def ours() -> Iterator[Ours]:
     """Yield every living process of Burnin that this user may look at, this one and its ancestors excepted."""
     family = _family()
     for pid in sorted(_pids()):
-        if pid in family or _zombie(pid):
+        if pid in family:
             continue
         argv = _argv(pid)
         labels = dict(
