@@ -330,7 +330,8 @@ def test_what_holds_of_every_price(found: Experiment) -> None:
     price = whole_life(found)
     known = [part.per_h for part in price.parts if part.per_h is not None]
     assert price.figure("per_hour").amount == sum(known, Decimal(0)), "the parts are the whole"
-    assert price.compute_per_h + price.storage_per_h == price.figure("per_hour").amount
+    split = price.compute_per_h + price.storage_per_h  # the same parts in another order: the 28th digit may differ
+    assert abs(split - sum(known, Decimal(0))) < Decimal("1e-20")
     assert all(figure.amount is None or figure.amount >= 0 for figure in price.figures)
     assert _unstated(found) == set(price.unknown), "an unknown part is named"
     for part in price.unknown:
