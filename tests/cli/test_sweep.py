@@ -84,6 +84,10 @@ def planted_supervisor(world: World) -> str:
     return f"pid {started['pid']}"
 
 
+def planted_guard(world: World) -> str:
+    return f"pid {world.guard()}"
+
+
 def planted_record(world: World) -> str:
     started = world.instance()
     kill(started["pid"], world.root() / "instance" / "current.json")
@@ -108,6 +112,7 @@ PLANTED: list[tuple[str, Callable[[World], str]]] = [
     ("process", planted_process),
     ("meter", planted_meter),
     ("supervisor", planted_supervisor),
+    ("guard", planted_guard),
     ("record", planted_record),
     ("record", planted_meter_record),
     ("disk", planted_disk),

@@ -136,6 +136,22 @@ class World:
         until(lambda: Path(f"/proc/{child.pid}/comm").read_text() == "sleep\n")
         return child
 
+    def guard(self, name: str = "x") -> int:
+        """Start a guard whose launcher is us; return its pid."""
+        logs = self.root(name) / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        with (logs / "proof.log").open("ab") as log:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "burnhost", "guard", "run-of-nobody", "1"],
+                env={**os.environ, "PYTHONPATH": str(SOURCE / "images" / "host")},
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+            )
+        self.started.append(child)
+        until(lambda: b"guard" in Path(f"/proc/{child.pid}/cmdline").read_bytes())
+        return child.pid
+
     def host(self, word: str, spec: dict[str, Any]) -> dict[str, Any]:
         """Run burnhost."""
         return self.program("host", "burnhost", word, json.dumps(spec))
@@ -190,6 +206,8 @@ class World:
         for child in self.started:
             child.kill()
             child.wait()
+            if child.stdin:
+                child.stdin.close()
 
 
 def kill(pid: int, record: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,9 @@ from typing import Any
 from burnmeter import clock, ledger
 from burnmeter import plan as plans
 from burnmeter.state import HOUR, STORAGE
+
+_DAY_S = 86_400
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 def state(folder: str) -> dict[str, Any]:
@@ -36,7 +39,7 @@ def state(folder: str) -> dict[str, Any]:
 
 def by_day(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Decimal]]:
     """Return day → part → cost; what grew between two looks is spread over the time between them."""
-    days: dict[str, dict[str, Decimal]] = {}
+    days: dict[int, dict[str, Decimal]] = {}
     costs: dict[str, Decimal] = {}
     last: float | None = None
     for record in records:
@@ -52,7 +55,7 @@ def by_day(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Decimal]
                 parts = days.setdefault(day, {"compute": Decimal(0), STORAGE: Decimal(0)})
                 parts[part] += share
         last = at
-    return days
+    return {date.fromordinal(_EPOCH + day).isoformat(): parts for day, parts in days.items()}
 
 
 def idle(records: Iterable[Mapping[str, Any]], per_h: Decimal) -> dict[str, str] | None:
@@ -76,13 +79,13 @@ def idle(records: Iterable[Mapping[str, Any]], per_h: Decimal) -> dict[str, str]
     return dict(zip(("seconds", "cost"), (f"{amount:f}" for amount in total), strict=True))
 
 
-def _spread(cost: Decimal, begun: float, ended: float) -> Iterator[tuple[str, Decimal]]:
-    """Yield (UTC day, its share); the last day takes the rest, so that rounding loses nothing."""
-    start, end = (datetime.fromtimestamp(moment, timezone.utc) for moment in (min(begun, ended), ended))
-    whole, rest = Decimal(str((end - start).total_seconds())), cost
-    while (midnight := datetime.combine(start.date() + timedelta(days=1), datetime.min.time(), timezone.utc)) < end:
-        share = cost * Decimal(str((midnight - start).total_seconds())) / whole
-        yield start.date().isoformat(), share
+def _spread(cost: Decimal, begun: float, ended: float) -> Iterator[tuple[int, Decimal]]:
+    """Yield (day since the epoch, its share); the last day takes the rest, so that rounding loses nothing."""
+    start, rest = min(begun, ended), cost
+    whole, day = Decimal(str(ended - start)), int(start // _DAY_S)
+    while (midnight := (day + 1) * _DAY_S) < ended:
+        share = cost * Decimal(str(midnight - start)) / whole
+        yield day, share
         rest -= share
-        start = midnight
-    yield start.date().isoformat(), rest
+        start, day = midnight, day + 1
+    yield day, rest
