@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from components.catalog.gpus import GPUS
-from components.config.rates import parts
+from components.config.rates import known_per_h, parts
 from components.config.sections import Experiment
 
 _SMALL_CARD_GB = 40
@@ -15,9 +15,8 @@ _USUAL_NODE = 8
 
 def nobody_is_told(experiment: Experiment) -> Iterator[str]:
     """Compute that ends without a word looks like a crash."""
-    budget, prices = experiment.budget, experiment.prices
-    costs = prices.node_hour or (experiment.disks and prices.disk_gib_month)
-    if costs and budget.at_limit != "notify" and not budget.channels:
+    budget = experiment.budget
+    if known_per_h(experiment) and budget.at_limit != "notify" and not budget.channels:
         yield (
             f"budget.at_limit is `{budget.at_limit}` and budget.channels is empty: the compute would end at the limit "
             "and nobody be told; name a channel, for example {kind: log, path: alarms.log}"
