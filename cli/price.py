@@ -116,7 +116,7 @@ def _page(one: Priced) -> Table:
 def _side_by_side(priced: list[Priced]) -> Table:
     """Several experiments: one column each; `?` is unknown, `≥` lacks a part that is."""
     table = Table(box=None, pad_edge=False, show_edge=False)
-    table.add_column("figure", no_wrap=True)
+    table.add_column(f"in {priced[0].price.currency}", no_wrap=True)
     for one in priced:
         table.add_column(one.experiment.name, justify="right", overflow="fold")
     labels = {figure.name: figure.label for one in priced for figure in one.price.figures}

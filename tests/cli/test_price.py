@@ -79,6 +79,7 @@ def test_side_by_side(tmp_path: Path) -> None:
     other = changed(changed(FULL, "instances", "market", to="on-demand"), "prices", "disk_gib_month", to=None)
     done = price(write(tmp_path, "a", FULL), write(tmp_path, "b", other))
     rows = {line[:14].strip(): line[14:].split() for line in done.stdout.splitlines()}
+    assert rows["in EUR"] == ["a", "b"]
     assert rows["Per hour"] == ["49.44", "≥49.25"]
     assert rows["Good day"][1:] == ["–"]
     assert rows["After destroy"] == ["140.70", "?"], "unknown is not nothing"
