@@ -13,13 +13,17 @@ from gpuverify.verdicts import FAILED, GOOD, Verdict
 
 _WIDTH = 80
 _LABEL = 14
+_FIGURE = 41
+"""Column at which a check's figure begins."""
 _CONSEQUENCES = ("not reached: ", "needs ")
 
 
 def line(name: str, verdict: Verdict, seconds: float) -> None:
     """Print one check's end, with its main figure."""
     figure = next((f"{key} {value}" for key, value in verdict.figures.items()), "")
-    _print(f"{name:<15} {verdict.word:<14} {seconds:6.1f} s  {figure}".rstrip())
+    text = f"{name:<15} {verdict.word:<14} {seconds:6.1f} s  {figure}".rstrip()
+    options = {"subsequent_indent": " " * _FIGURE, "break_long_words": False, "break_on_hyphens": False}
+    _print(textwrap.fill(text, _WIDTH, **options))  # type: ignore[arg-type]
 
 
 def block(result: Mapping[str, Any]) -> None:
