@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from components.config import parse
+from components.config.sections import Network
 from components.plan import make_plan
 from gpuverify.plan import PlanError
 from gpuverify.plan import read as read_plan
-from gpuverify.transport.expected import PATHS, problems, read
+from gpuverify.transport.expected import BETWEEN, PATHS, problems, read
+from tests.components.config.examples import FULL, changed
 from tests.verify.conftest import request
 
 IB = {"path": "ib", "nics": 8, "gdr": True, "nic_gbit_s": 400}
@@ -71,6 +74,18 @@ def test_the_plan_runs_by_nics_where_nics_were_paid_for(path: str, tmp_path: Pat
     row = next(row for row in read_plan(json.dumps(plan))["checks"] if row["name"] == "transport")
     assert row["params"]["loops"] == (["nics", "sockets"] if by_nics else [])
     assert plan["gpu"]["fabric"] == "nvlink"
+
+
+@pytest.mark.parametrize("path", BETWEEN)
+def test_whatever_a_stack_file_may_say_the_proof_understands(path: str, tmp_path: Path) -> None:
+    gdr = path != "socket"
+    said = {"path": path, "nics": 8, "nic_gbit_s": 400, "gdr": gdr, "least_wire_percent": 85}
+    network = parse(changed(FULL, "instances", "network", to=said), None, "x").instances.network
+    assert network is not None
+    assert list(problems(network.model_dump())) == []
+    asked = request("nccl", tmp_path, gpu_model="H100-SXM-80GB", gpu_count=8, transport=network.model_dump())
+    assert read_plan(json.dumps(make_plan(asked)))["transport"] == said
+    assert get_args(Network.model_fields["path"].annotation) == BETWEEN
 
 
 def test_an_old_plan_without_the_new_keys_is_still_read(tmp_path: Path) -> None:
