@@ -15,15 +15,24 @@ from gpuverify import ending, launcher, result, torchrun, words
 from gpuverify.faults import FAULTS
 from gpuverify.plan import PlanError, read
 from gpuverify.prove import Proof
-from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES
+from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES, FAILED
 
 _USE = """expected one of:
   gpuverify run [--plan FILE] [--fault NAME]   follow a plan (without FILE: from stdin)
+  gpuverify node --plan FILE --nodes N --node I --rendezvous HOST:PORT
+                                               one node of many: which of them is bad?
   gpuverify inventory                          the GPUs and the state of this machine, as JSON, without torch
-  gpuverify faults [--rounds N] [--seed S]     what must turn a verdict red: does it? (needs torch)"""
+  gpuverify faults [--rounds N] [--seed S]     what must turn a verdict red: does it? (needs torch)
+  gpuverify doctor LOG… [--json]               what logs show: cause, fix, an experiment"""
 _PROGRAMS = {
     "rank": "gpuverify.rank",
+    "warm-rank": "gpuverify.isolation.warm:rank",
     "loop": "gpuverify.transport.loop",
+    "node": "gpuverify.isolation.command",
+    "rendezvous": "gpuverify.isolation.rendezvous",
+    "share": "gpuverify.isolation.share",
+    "warm": "gpuverify.isolation.warm",
+    "doctor": "gpuverify.doctor.command",
     "faults": "gpuverify.lab.run",
     "lab-rank": "gpuverify.lab.rank",
     "lab-scripted": "gpuverify.lab.scripted",
@@ -40,7 +49,8 @@ def main() -> int:
     """Run the word on the command line; return the exit code."""
     word, *arguments = sys.argv[1:] or [""]
     if word in _PROGRAMS:
-        code: int = importlib.import_module(_PROGRAMS[word]).main(arguments)
+        module, _, name = _PROGRAMS[word].partition(":")
+        code: int = getattr(importlib.import_module(module), name or "main")(arguments)
         return code
     if word == "guard":
         return ending.guard(arguments[1:])
@@ -78,9 +88,22 @@ def _run(file: str | None, fault: str | None) -> int:
         if "BURNIN_DEBUG" in os.environ:
             traceback.print_exc()
     _on_signals(signal.SIG_IGN)
+    if folder and torchrun.speaks() and answer["verdict"] in (FAILED, COULD_NOT_RUN):
+        answer = {**answer, "findings": _consulted(folder)}
     if torchrun.speaks() and not _told(answer, folder):
         return EXIT_CODES[COULD_NOT_RUN]
     return EXIT_CODES[answer["verdict"]]
+
+
+def _consulted(folder: Path) -> list[dict[str, Any]]:
+    """Ask the doctor about the ranks' logs; whatever happens to it, the verdict stands."""
+    from gpuverify.doctor import after_run
+
+    try:
+        return after_run.findings(folder)
+    except Exception as error:
+        print(f"the doctor itself failed: {type(error).__name__}: {error}", file=sys.stderr)
+        return []
 
 
 def _told(answer: dict[str, Any], folder: Path | None) -> bool:

@@ -43,6 +43,8 @@ class Job:
     own: tuple[int, ...] = ()
     """The ranks that are started here: all of them, or under torchrun this worker's."""
     environment: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    """By rank: what it is told otherwise, where its group reaches over several nodes."""
 
     @property
     def checks(self) -> list[str]:
@@ -107,6 +109,7 @@ def _start(job: Job, rank: int) -> subprocess.Popen[bytes]:
     }
     if "GPUVERIFY_INIT" in job.environment:
         environment.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(job.plan["ranks"]))
+        environment.update(job.places.get(rank, {}))
     with (job.folder / f"rank-{rank}.log").open("ab") as log:
         return subprocess.Popen(
             [*job.program, str(job.folder / "plan.json"), *([job.fault] if job.fault else [])],

@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> int:
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     file = Path(arguments[0])
     plan = json.loads(file.read_text())
-    progress = Progress(file.parent, int(os.environ["RANK"]))
+    progress = Progress(file.parent, int(os.environ["LOCAL_RANK"]))
     context = _ready(plan, progress)
     if context is None:
         return NOT_READY
