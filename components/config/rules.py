@@ -42,6 +42,14 @@ def platform_can(experiment: Experiment) -> Iterator[Fault]:
             yield Fault(("disks", index, "class"), rule, disk.disk_class, known)
 
 
+def network_can(experiment: Experiment) -> Iterator[Fault]:
+    """What only RDMA does is asked of RDMA."""
+    network = experiment.instances.network
+    if network is not None and network.gdr and network.path == "socket":
+        rule = "a plain socket goes through the host's memory"
+        yield Fault(("instances", "network", "gdr"), rule, network.gdr, "write false, or another path")
+
+
 def limit_covers_first_hour(experiment: Experiment) -> Iterator[Fault]:
     """A limit below one hour's price would stop the experiment while it starts."""
     prices, limit = experiment.prices, experiment.budget.limit
@@ -124,6 +132,7 @@ def channels_have_targets(experiment: Experiment) -> Iterator[Fault]:
 RULES: tuple[Callable[[Experiment], Iterator[Fault]], ...] = (
     gpu_is_known,
     platform_can,
+    network_can,
     limit_covers_first_hour,
     interruptions_are_a_range,
     alarms_rise,

@@ -21,6 +21,25 @@ class Platform(Section):
     )
 
 
+class Network(Section):
+    """The NICs of each node that carry what its cards say to each other, as they were paid for."""
+
+    path: Literal["ib", "roce", "efa", "tcpx", "socket"] = told(
+        REQUIRED, "`ib`: InfiniBand; `roce`; `efa`: libfabric; `tcpx`: Google's plugins; `socket`: plain TCP."
+    )
+    nics: Annotated[int, Field(ge=1, le=64), WHOLE] = told(REQUIRED, "NICs of each node that must carry.", unit="NICs")
+    nic_gbit_s: Annotated[int, Field(ge=1, le=3200), WHOLE] = told(REQUIRED, "Rate of each.", unit="Gb/s")
+    gdr: bool = told(
+        False,
+        "Whether they must reach the GPUs' memory themselves (GPUDirect).",
+        rule="`false` with `socket`",
+        strict=True,
+    )
+    least_wire_percent: Annotated[int, Field(ge=0, le=100), WHOLE] = told(
+        0, "Share of their rate below which the proof fails; 0: told and not judged.", unit="percent"
+    )
+
+
 class Instances(Section):
     """The GPU machines, asked for by card."""
 
@@ -34,6 +53,9 @@ class Instances(Section):
     )
     nodes: Annotated[int, Field(ge=1, le=1024), WHOLE] = told(
         1, "Machines of this kind.", unit="nodes", rule="no more than the platform has; `local` has 1"
+    )
+    network: Network | None = told(
+        None, "The road between cards that is proved to have been taken.", unset="only the road inside a node is proved"
     )
     market: Literal["on-demand", "spot", "reserved"] = told(
         "on-demand", "How the machines are paid for; spot ones may be taken away."

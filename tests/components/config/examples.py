@@ -10,7 +10,13 @@ SMALL: dict[str, Any] = {"prices": {"node_hour": 0, "as_of": "2026-11-30"}, "bud
 FULL: dict[str, Any] = {
     "owner": "research",
     "platform": {"kind": "local", "root": "/srv/burnin"},
-    "instances": {"gpu": "H100-SXM-80GB", "per_node": 8, "nodes": 1, "market": "spot"},
+    "instances": {
+        "gpu": "H100-SXM-80GB",
+        "per_node": 8,
+        "nodes": 1,
+        "market": "spot",
+        "network": {"path": "ib", "nics": 8, "nic_gbit_s": 400, "gdr": True, "least_wire_percent": 85},
+    },
     "disks": [
         {"name": "data", "size_gib": 2000, "mount": "/workspace"},
         {"name": "cache", "size_gib": 10, "mount": "/var/cache/models"},

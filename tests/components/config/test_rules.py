@@ -25,6 +25,13 @@ REFUSED: list[tuple[str, Place, Any, str, str]] = [
     ("gpu_is_known", ("instances", "gpu"), "Auto", "instances.gpu", 'did you mean "auto"?'),
     ("platform_can", ("instances", "nodes"), 2, "instances.nodes", "write 1"),
     ("platform_can", ("disks",), [{**disks("/a")[0], "class": "ssd"}], "disks[0].class", "remove this key"),
+    (
+        "network_can",
+        ("instances", "network"),
+        {"path": "socket", "nics": 1, "nic_gbit_s": 100, "gdr": True},
+        "instances.network.gdr",
+        "write false",
+    ),
     ("limit_covers_first_hour", ("prices", "node_hour"), 1.01, "budget.limit", "raise it to 1.01 or more"),
     (
         "interruptions_are_a_range",

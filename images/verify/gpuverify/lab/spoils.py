@@ -49,3 +49,13 @@ def fewer_cards(measured: _Measured, hit: int) -> None:
 def card(**facts: Any) -> Callable[[_Measured, int], None]:
     """Change facts of one card."""
     return lambda measured, hit: measured[0]["gpus"][hit].update(facts)
+
+
+def condition(**facts: Any) -> Callable[[_Measured, int], None]:
+    """Change what NVML says of one card."""
+    return lambda measured, hit: measured[0]["cards"][hit].update(facts)
+
+
+def host(**facts: Any) -> Callable[[_Measured, int], None]:
+    """Change what the kernel says of the host."""
+    return lambda measured, hit: measured[0]["host"].update(facts)
