@@ -81,11 +81,11 @@ def start(tmp_path: Path, port: int) -> Iterator[Start]:
     """Return a starter of nodes on the loopback."""
     started: list[subprocess.Popen[str]] = []
 
-    def one(node: int, *options: str, **changes: Any) -> subprocess.Popen[str]:
+    def one(node: int, *options: str, python: str = sys.executable, **changes: Any) -> subprocess.Popen[str]:
         plan = tmp_path / f"plan-{node}.json"
         plan.write_text(json.dumps(small_plan(tmp_path, **changes)))
         words = ["node", "--plan", str(plan), "--nodes", "2", "--node", str(node)]
-        command = [sys.executable, "-m", "gpuverify", *words, "--rendezvous", f"127.0.0.1:{port}", *options]
+        command = [python, "-m", "gpuverify", *words, "--rendezvous", f"127.0.0.1:{port}", *options]
         environment = {**os.environ, "PYTHONPATH": PACKAGES}
         pipe = subprocess.PIPE
         process = subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True)
@@ -95,7 +95,17 @@ def start(tmp_path: Path, port: int) -> Iterator[Start]:
     yield one
     for process in started:
         process.kill()
-        process.wait()
+        process.communicate()
+
+
+def _let_go(one: socket.socket) -> bool:
+    """Send more than a line may have; return whether the other side hangs up."""
+    one.settimeout(10)
+    try:
+        one.sendall(b"x" * (2 * MOST_BYTES))
+        return one.recv(1) == b""
+    except ConnectionError:
+        return True
 
 
 def _end(process: subprocess.Popen[str]) -> tuple[int, dict[str, Any], str]:
@@ -165,9 +175,8 @@ def test_strangers_are_no_reason_to_end(start: Start, port: int) -> None:
     with socket.create_connection(("127.0.0.1", port)) as one:
         one.sendall(b'{"say": "hello", "node": 10000000000, "nodes": "2"}\n')
         assert b"is no hello of this version" in one.recv(4096)
-    with socket.create_connection(("127.0.0.1", port)) as one, pytest.raises(OSError):  # noqa: PT011
-        for _ in range(64):
-            one.sendall(b"x" * 2**16)
+    with socket.create_connection(("127.0.0.1", port)) as one:
+        assert _let_go(one)
     assert "node 1 did not join within 3 s" in _end(node)[1]["reason"]
 
 
@@ -253,11 +262,11 @@ def test_a_node_s_own_verification_is_an_answer() -> None:
 
 
 def test_speed_is_held_against_the_floor_the_best_and_the_median() -> None:
-    few, many = [10.0, 11.0, 4.0], [*(10.0 + i / 10 for i in range(11)), 8.0]
+    few, many = [10.0, 11.0, 4.0], [*(10.0 + i / 10 for i in range(11)), 7.0]
     assert speed.slow(10.0, few, Expected(floor_gb_s=10.5)) == "10 GB/s, floor 10.5"
     assert speed.slow(4.0, few, Expected()) == "4 GB/s, the best pair 11"
     assert speed.slow(6.0, few, Expected()) == ""
-    assert speed.slow(8.0, many, Expected()) == "8 GB/s, the median pair 10.45"
+    assert speed.slow(7.0, many, Expected()) == "7 GB/s, the median pair 10.45"
     assert speed.slow(10.0, many, Expected()) == ""
     assert speed.slow(9.6, [10.0] * 12, Expected()) == ""  # closer than a tenth is no fault
 
@@ -337,3 +346,15 @@ def test_a_good_end_without_a_floor_is_no_pass() -> None:
     assert made(accept_no_expectation=True)["verdict"] == "passed"
     assert made(rehearsal=True)["verdict"] == "rehearsed"
     assert asdict(judge(state).fabric)["word"] == "passed"
+
+
+def test_a_node_that_dies_is_named_at_once_and_leaves_nothing(tmp_path: Path, start: Start, torch_python: str) -> None:
+    first, second = start(0, python=torch_python), start(1, python=torch_python)
+    eventually((tmp_path / "logs" / "node-1" / "round-1-self").exists, "round 1", 60)
+    second.kill()
+    code, result, words = _end(first)
+    assert code == 2
+    dead = next(one for one in result["nodes"] if one["node"] == 1)
+    assert dead["reason"].startswith("lost: connection ")
+    assert dead["reason"].endswith(", in round 1 (self)")
+    assert "node 1         could_not_run: lost: connection " in words

@@ -40,6 +40,7 @@ def main(arguments: list[str]) -> int:
 
 def rank(arguments: list[str]) -> int:
     """Be a rank: forked from the warm process where there is one, else here."""
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # until there is something whose stacks could be told
     with socket.socket(socket.AF_UNIX) as asked:
         try:
             asked.connect(str(Path(os.environ[VARIABLE]) / SOCKET))
