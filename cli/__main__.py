@@ -28,11 +28,12 @@ WORDS = (
     Word(name="output", module="cli.pass_through", does="print the outputs of the last `up`"),
     Word(name="config", module="cli.pass_through", does="config set --secret NAME: keep a channel's URL, encrypted"),
     Word(name="meter", module="cli.meter", does="meter status: what is spent, and what comes next"),
+    Word(name="faults", module="cli.faults", does="break what can be broken here; each must turn a verdict red"),
     Word(name="about", module="cli.about", does="which engine this is, whose, and why"),
     Word(name="reference", module="cli.reference", does="write docs/config.md and the schema from the code"),
     Word(name="check", module="cli.check", does="format, lint, types, arrows, dead code"),
     Word(name="test", module="cli.tests", does="check, then the whole suite"),
-    Word(name="bench", module="cli.bench", does="measure: preview, verify; ratios within one run"),
+    Word(name="bench", module="cli.bench", does="measure: figures as ratios within one run, against limits"),
     Word(name="help", module="cli.__main__", does="this table"),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -12,7 +13,6 @@ from typing import Any, NoReturn
 
 from gpuverify import ending, launcher, result, torchrun, words
 from gpuverify.faults import FAULTS
-from gpuverify.isolation import command
 from gpuverify.plan import PlanError, read
 from gpuverify.prove import Proof
 from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES
@@ -21,7 +21,20 @@ _USE = """expected one of:
   gpuverify run [--plan FILE] [--fault NAME]   follow a plan (without FILE: from stdin)
   gpuverify node --plan FILE --nodes N --node I --rendezvous HOST:PORT
                                                one node of many: which of them is bad?
-  gpuverify inventory                          the GPUs of this machine, as JSON, without torch"""
+  gpuverify inventory                          the GPUs and the state of this machine, as JSON, without torch
+  gpuverify faults [--rounds N] [--seed S]     what must turn a verdict red: does it? (needs torch)"""
+_PROGRAMS = {
+    "rank": "gpuverify.isolation.stand_in",
+    "node": "gpuverify.isolation.command",
+    "rendezvous": "gpuverify.isolation.rendezvous",
+    "share": "gpuverify.isolation.share",
+    "warm": "gpuverify.isolation.warm",
+    "loop": "gpuverify.transport.loop",
+    "faults": "gpuverify.lab.run",
+    "lab-rank": "gpuverify.lab.rank",
+    "lab-scripted": "gpuverify.lab.scripted",
+}
+"""Words with a module of their own, loaded when it is asked for."""
 _MOST_BYTES = 2**21
 
 
@@ -32,17 +45,15 @@ class _Stopped(Exception):  # noqa: N818  # no error: somebody wants us to end
 def main() -> int:
     """Run the word on the command line; return the exit code."""
     word, *arguments = sys.argv[1:] or [""]
-    if word == "rank":
-        from gpuverify import rank
-        from gpuverify.isolation import warm
-
-        return warm.rank(arguments) if warm.VARIABLE in os.environ else rank.main(arguments)
-    if word in command.WORDS or word == "guard":
-        return command.main(word, arguments) if word in command.WORDS else ending.guard(arguments[1:])
+    if word in _PROGRAMS:
+        code: int = importlib.import_module(_PROGRAMS[word]).main(arguments)
+        return code
+    if word == "guard":
+        return ending.guard(arguments[1:])
     if word == "inventory" and not arguments:
-        from gpuverify import sight
+        from gpuverify.checks import inventory
 
-        print(json.dumps(sight.look()))
+        print(json.dumps(inventory.measure({})))
         return 0
     options = dict(zip(arguments[::2], arguments[1::2], strict=False))
     if word != "run" or len(arguments) % 2 or not set(options) <= {"--plan", "--fault"}:

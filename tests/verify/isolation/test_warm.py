@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from gpuverify.isolation.warm import SOCKET, VARIABLE
+from gpuverify.isolation.stand_in import VARIABLE
+from gpuverify.isolation.warm import SOCKET
 from tests.verify.conftest import PACKAGES, eventually, processes_with
 from tests.verify.isolation.namespaces import small_plan
 

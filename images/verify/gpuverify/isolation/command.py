@@ -1,4 +1,4 @@
-"""`gpuverify node`, and the programs that it starts: the rendezvous, a share of a round, and what holds torch ready."""
+"""`gpuverify node`: options in, the result out."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from gpuverify import ending
-from gpuverify.isolation import node, options, rendezvous, report, screen, share, warm
+from gpuverify.isolation import node, options, report, screen
 from gpuverify.plan import PlanError, read
 from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES
 
-WORDS = ("node", "rendezvous", "share", "warm")
 _NEEDED = ("all_gather", "all_reduce")
 _MOST_BYTES = 2**21
 
@@ -23,11 +22,8 @@ class _Stopped(Exception):  # noqa: N818  # no error: somebody wants us to end
     """A signal that asks for an end."""
 
 
-def main(word: str, arguments: list[str]) -> int:
-    """Run one of WORDS; return the exit code."""
-    if word != "node":
-        program = {"rendezvous": rendezvous.main, "share": share.main, "warm": warm.main}[word]
-        return program(arguments)
+def main(arguments: list[str]) -> int:
+    """Take part as one node; return the exit code."""
     try:
         chosen = options.read(arguments)
     except options.Misused as misused:
