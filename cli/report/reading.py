@@ -61,7 +61,9 @@ def _bytes(path: Path) -> bytes:
         data = regular(path, MOST_BYTES)
     except (OSError, ValueError) as error:  # ValueError: a path with a zero byte
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise Unreadable([_problem(path, f"cannot be read: {why}", "give a result.json or the folder of a run")]) from None
+        raise Unreadable(
+            [_problem(path, f"cannot be read: {why}", "give a result.json or the folder of a run")]
+        ) from None
     if len(data) > MOST_BYTES:
         raise Unreadable([_problem(path, f"is larger than {MOST_BYTES // 2**20} MiB: no result is")])
     return data

@@ -114,7 +114,9 @@ def result_of(document: Any, path: Path) -> Result:
     number = schema.removeprefix(SCHEMA) if isinstance(schema, str) and schema.startswith(SCHEMA) else ""
     if number.isdecimal() and len(number) < 6 and int(number) > VERSION:
         newer = f"is of schema {schema}, newer than this program reads ({SCHEMA}{VERSION})"
-        raise Unreadable([Problem(file=str(path), rule=newer, hint="report it with the Burnin that wrote it, or a later one")])
+        raise Unreadable(
+            [Problem(file=str(path), rule=newer, hint="report it with the Burnin that wrote it, or a later one")]
+        )
     if schema != f"{SCHEMA}{VERSION}":
         rule = f"is no result of gpuverify: expected `schema` to be {SCHEMA}{VERSION}"
         raise Unreadable([Problem(file=str(path), rule=rule, value=schema)])
@@ -133,7 +135,12 @@ def _made(kind: type[_Made], document: Any, path: Path) -> _Made:
         found = error.errors(include_url=False)
         raise Unreadable(
             [
-                Problem(file=str(path), place=one["loc"], rule=one["msg"], value=None if one["type"] == "missing" else one["input"])
+                Problem(
+                    file=str(path),
+                    place=one["loc"],
+                    rule=one["msg"],
+                    value=None if one["type"] == "missing" else one["input"],
+                )
                 for one in found
             ]
         ) from None

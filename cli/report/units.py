@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any, TypeGuard
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,12 +69,17 @@ def shown(name: str, value: object) -> str:
     """Return a figure's value with its unit."""
     if value is None:
         return "not readable"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if not is_number(value):
         return str(value)
     unit = unit_of(name)
     if unit is not None and unit.ending == "bytes":
         return size(value)
     return f"{number(value)} {unit.shown}" if unit else number(value)
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether `value` is a number, and not a truth value."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def slug(name: str) -> str:

@@ -51,6 +51,8 @@ class Series:
 
     name: str
     points: tuple[tuple[float, float], ...]
+    floor: tuple[float, float] | None = None
+    """The point that one of them was held against."""
 
 
 @dataclass(frozen=True, kw_only=True)
