@@ -25,7 +25,8 @@ def build(run: Run) -> Report:
     checks = tuple(check for name, part in names.items() for check in _checks(name, part))
     missing = [half for half in HALVES if half not in {part.half for part in run.parts}]
     setting = _setting(run.parts)
-    verdict = _worst([*(_verdict(part) for part in run.parts), *["could_not_run" for _ in missing]])
+    unmade: list[result.Word] = ["could_not_run" for _ in missing]
+    verdict = _worst([*(_verdict(part) for part in run.parts), *unmade])
     return Report(
         experiment=run.name,
         verdict=verdict,
@@ -177,6 +178,7 @@ def _receipt(names: Mapping[str, Part]) -> Iterator[Table]:
 
 
 def _tables(names: Mapping[str, Part]) -> Iterator[Table]:
+    yield from _facts(names)
     for name, check in _named_checks(names):
         for figure, value in check.figures.items():
             drawn = figure == charts.SAMPLES or check.name in _RECEIPTS
@@ -184,14 +186,6 @@ def _tables(names: Mapping[str, Part]) -> Iterator[Table]:
                 first = "size" if figure == charts.BY_SIZE else "name"
                 title = f"{name} by message size" if figure == charts.BY_SIZE else f"{name}: {figure}"
                 yield from mappings.tables(title, _sized(value) if figure == charts.BY_SIZE else value, first)
-    yield from _versions(names)
-    for name, part in names.items():
-        if part.result.facts.gpus:
-            yield mappings.of_rows(
-                f"GPUs, {name}", {str(i): gpu for i, gpu in enumerate(part.result.facts.gpus)}, "GPU"
-            )
-        if part.result.facts.ranks:
-            yield mappings.of_rows(f"Ranks, {name}", part.result.facts.ranks, "rank")
 
 
 def _holds_pairs(mapping: Mapping[str, Any]) -> bool:
@@ -204,13 +198,28 @@ def _sized(by_size: Mapping[str, Any]) -> dict[str, Any]:
     return {shown("bytes", int(key)) if key.isdecimal() and len(key) < 20 else key: by_size[key] for key in numbers}
 
 
-def _versions(names: Mapping[str, Part]) -> Iterator[Table]:
+def _facts(names: Mapping[str, Part]) -> Iterator[Table]:
+    """Yield versions, cards, ranks and seconds; what all halves tell alike is told once."""
     heads = ("python", "torch", "cuda", "nccl", "driver")
     rows = {name: {head: getattr(part.result.facts, head) for head in heads} for name, part in names.items()}
     yield mappings.of_rows("Versions", rows, "half")
-    phases = {name: part.result.phases for name, part in names.items() if part.result.phases}
-    for name, seconds in phases.items():
-        yield mappings.of_rows(f"Phases, {name}", {phase: {"took_s": took} for phase, took in seconds.items()}, "phase")
+    found = {name: part.result.facts for name, part in names.items()}
+    yield from _once("GPUs", {name: {str(i): gpu for i, gpu in enumerate(facts.gpus)} for name, facts in found.items()})
+    yield from _once("Ranks", {name: facts.ranks for name, facts in found.items()})
+    took = {name: part.result.phases for name, part in names.items() if part.result.phases}
+    for name, seconds in took.items():
+        phases = {phase: {"took_s": one} for phase, one in seconds.items()}
+        yield mappings.of_rows(f"Seconds of {name}", phases, "phase")
+
+
+def _once(title: str, by_part: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[Table]:
+    distinct: dict[str, Mapping[str, Mapping[str, Any]]] = {}
+    for name, rows in by_part.items():
+        if rows and rows not in distinct.values():
+            distinct[name] = rows
+    for name, rows in distinct.items():
+        named = f"{title}, {name}" if len(distinct) > 1 else title
+        yield mappings.of_rows(named, rows, title.removesuffix("s").lower())
 
 
 def _sources(names: Mapping[str, Part]) -> Iterator[Source]:

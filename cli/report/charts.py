@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cli.report.result import Check
@@ -68,7 +68,7 @@ def fewer(series: Sequence[Series]) -> list[Series]:
     for one in series:
         for x, y in one.points:
             by_x[x].append(y)
-    ways = {"highest": max, "median": statistics.median, "lowest": min}
+    ways: dict[str, Callable[[list[float]], float]] = {"highest": max, "median": statistics.median, "lowest": min}
     return [
         Series(
             name=f"{name} of {len(series)}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -64,7 +65,8 @@ def _differences(before: Setting, after: Setting) -> Iterator[str]:
 def _rows(before: Report, after: Report, comparable: bool) -> Iterator[Row]:  # noqa: FBT001  # one caller
     then, now = _figures(before), _figures(after)
     for key in {**then, **now}:
-        yield _row(key, then, now, comparable)
+        if (is_number(now.get(key)) and key[1] not in _CONDITIONS) or then.get(key) != now.get(key):
+            yield _row(key, then, now, comparable)
 
 
 def _row(key: tuple[str, str], then: Figures, now: Figures, comparable: bool) -> Row:  # noqa: FBT001  # one caller
@@ -81,7 +83,8 @@ def _why(key: tuple[str, str], then: Figures, now: Figures) -> str:
         return "only in one of them"
     for condition in _CONDITIONS:
         at = (key[0], condition)
-        if key[1] not in _CONDITIONS and then.get(at) != now.get(at) and " at " not in key[1]:
+        held = at in then and at in now and key[1] not in (*_CONDITIONS, "verdict")
+        if held and then[at] != now[at] and " at " not in key[1]:
             return f"measured at another {condition.replace('_', ' ')}"
     return ""
 
@@ -89,9 +92,11 @@ def _why(key: tuple[str, str], then: Figures, now: Figures) -> str:
 def _figures(report: Report) -> Figures:
     """Return every figure by (check, figure): plain ones, speeds by message size, and what pairs come to."""
     found: Figures = {}
+    count = Counter(check.name for check in report.checks)
     for check in report.checks:
-        found[check.name, "verdict"] = check.verdict
-        found.update({(check.name, one.name): one.value for one in check.figures})
+        name = check.name if count[check.name] == 1 else f"{check.name}, {check.part}"
+        found[name, "verdict"] = check.verdict
+        found.update({(name, one.name): one.value for one in check.figures})
     for chart in report.charts:
         if chart.across == "size_bytes":
             found.update({(s.name, f"{chart.figure} at {size(x)}"): y for s in chart.series for x, y in s.points})

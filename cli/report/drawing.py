@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from cli.report.units import label, number, size, unit_of
 from cli.report.view import Chart, Figure, Matrix, Series
 
-WIDTH, HEIGHT = 600, 330
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 18, 18, 46
+WIDTH, HEIGHT = 600, 340
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 22, 32, 46
 _TICKS = 5
 BINS = (0.97, 0.95, 0.90, 0.50)
 """Shares of the median at which a cell's colour changes: pairs of good cards lie within 3 % of it."""
@@ -117,8 +117,9 @@ def plot(chart: Chart) -> Plot | None:
     low = min([0.0, *(y for _, y in points)])
     across = _log(xs[0], xs[-1]) if by_size else _linear(xs[0], xs[-1], _LEFT, WIDTH - _RIGHT)
     up = _linear(low, top, HEIGHT - _BOTTOM, _TOP)
+    ticks = _few(xs) if by_size else [x for x in _steps(xs[0], xs[-1]) if x >= xs[0]] or xs
     unit = unit_of(chart.figure)
-    y_label = f"{label(chart.figure)}, {unit.shown}" if unit else label(chart.figure)
+    y_label = ", ".join(part for part in (label(chart.figure), unit.shown if unit else "") if part)
     return Plot(
         title=chart.title,
         description=_description(chart, y_label),
@@ -128,8 +129,8 @@ def plot(chart: Chart) -> Plot | None:
         right=WIDTH - _RIGHT,
         top=_TOP,
         bottom=HEIGHT - _BOTTOM,
-        x_ticks=tuple(Tick(at=across(x), text=size(x) if by_size else number(x)) for x in _few(xs)),
-        y_ticks=tuple(Tick(at=up(y), text=number(y)) for y in _steps(low, top)),
+        x_ticks=tuple(Tick(at=_at(across(x)), text=size(x) if by_size else number(x)) for x in ticks),
+        y_ticks=tuple(Tick(at=_at(up(y)), text=number(y)) for y in _steps(low, top)),
         lines=tuple(_line(index, one, across, up) for index, one in enumerate(chart.series)),
         columns=("message size" if by_size else "seconds", *(one.name for one in chart.series)),
         rows=tuple(_rows(chart.series, xs, size if by_size else number)),
@@ -185,7 +186,7 @@ def _step(span: float) -> float:
 
 
 def _steps(low: float, high: float) -> list[float]:
-    step = _step(high - low)
+    step = _step(high - low) if high > low else 1.0
     return [step * index for index in range(math.ceil(low / step), math.floor(high / step + 1e-9) + 1)]
 
 
@@ -206,7 +207,7 @@ def draw_map(matrix: Matrix) -> Map:
             x=_at(_MARGIN + column * cell),
             y=_at(_MARGIN + row * cell),
             bin=_bin(value, matrix.median),
-            text=number(value),
+            text=number(round(value)) if value >= 100 else number(value),
         )
         for (row, column), value in sorted(matrix.cells.items())
     )

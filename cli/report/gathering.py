@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from cli.report import reading, result
+from cli.report import reading
 from cli.report.problems import Problem, Unreadable
+from cli.report.result import Plan, Result, plan_of, result_of
 
 _MOST_FOLDERS = 5000
 _HALVES = ("cuda", "nccl")
@@ -18,9 +19,9 @@ _HALVES = ("cuda", "nccl")
 class Part:
     """One result, with the plan that it answers where that lies beside it."""
 
-    result: result.Result
+    result: Result
     path: Path
-    plan: result.Plan | None = None
+    plan: Plan | None = None
     folder: Path | None = None
     """Where its logs lie, as the user named the place; never what the result itself says, which may be anybody's."""
     written: datetime | None = None
@@ -103,7 +104,7 @@ def _around(named: Sequence[Path]) -> Iterator[Path]:
 
 
 def _part(path: Path, folder: Path | None) -> Part:
-    found = result.result_of(reading.read(path), path)
+    found = result_of(reading.read(path), path)
     notes: list[str] = []
     if found.truncated:
         found = _whole(found, folder, notes)
@@ -114,11 +115,11 @@ def _part(path: Path, folder: Path | None) -> Part:
     )
 
 
-def _whole(cut: result.Result, folder: Path | None, notes: list[str]) -> result.Result:
+def _whole(cut: Result, folder: Path | None, notes: list[str]) -> Result:
     """The printed line holds 60 KiB; the whole result lies with the logs, if it is still that of the same run."""
     path = folder / "result.json" if folder else None
     if path is not None and path.exists():
-        whole = result.result_of(reading.read(path), path)
+        whole = result_of(reading.read(path), path)
         same = [(check.name, check.verdict) for check in whole.checks]
         if not cut.checks or same == [(check.name, check.verdict) for check in cut.checks]:
             return whole
@@ -128,13 +129,13 @@ def _whole(cut: result.Result, folder: Path | None, notes: list[str]) -> result.
     return cut
 
 
-def _plan(folder: Path | None, notes: list[str]) -> result.Plan | None:
+def _plan(folder: Path | None, notes: list[str]) -> Plan | None:
     path = folder / "plan.json" if folder else None
     if path is None or not path.exists():
         notes.append("no plan.json beside the result: its level and what was ordered are not known")
         return None
     try:
-        return result.plan_of(reading.read(path), path)
+        return plan_of(reading.read(path), path)
     except Unreadable as error:
         notes.append(f"the plan is not readable: {error}")
         return None

@@ -1,4 +1,4 @@
-"""A matrix of pairs from figures such as {"0-1": 46.2}; of many ranks gathered by node, the lowest pair standing for each. Pure."""
+"""A matrix of pairs from figures such as {"0-1": 46.2}; of many ranks by node, the lowest pair for each. Pure."""
 
 from __future__ import annotations
 
@@ -97,4 +97,4 @@ def _ends(key: str) -> Ends:
 
 def _by_number(label: str) -> tuple[int, int | str]:
     """Numbers in their order, then names in theirs."""
-    return (0, int(label)) if label.isdecimal() and label.isascii() else (1, label)  # type: ignore[return-value]
+    return (0, int(label)) if label.isdecimal() and label.isascii() else (1, label)

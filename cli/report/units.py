@@ -42,10 +42,10 @@ def unit_of(name: str) -> Unit | None:
 
 
 def label(name: str) -> str:
-    """Return a figure's name without its unit, as words: `bus bandwidth` stays `busbw`, `size_bytes` becomes `size`."""
+    """Return a figure's name without its unit, as words: `size_bytes` becomes `size`; empty where the name is but a unit."""
     unit = unit_of(name)
-    bare = name if unit is None or name == unit.ending else name[: -len(unit.ending) - 1]
-    return bare.replace("_", " ")
+    bare = name if unit is None else name[: -len(unit.ending)]
+    return bare.replace("_", " ").strip()
 
 
 def number(value: float) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -15,8 +15,8 @@ from cli.report import drawing
 from cli.report.compare import Comparison
 from cli.report.result import WORST_FIRST
 from cli.report.sentence import devices
-from cli.report.units import is_number, label, number, shown, unit_of
-from cli.report.view import Check, Report
+from cli.report.units import label, number, shown, unit_of
+from cli.report.view import Check, Figure, Report
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 WORDS = {
@@ -35,6 +35,7 @@ _MEANS = {
     "no_expectation": "No expectation: measured, but nobody's figure for these exact cards is known.",
 }
 _BAD = ("failed", "could_not_run", "no_expectation")
+_MOST_FIGURES = 8
 _CONSEQUENCES = ("not reached: ", "needs ")
 
 
@@ -48,7 +49,7 @@ def write(report: Report, comparison: Comparison | None = None) -> str:
     return page.render(
         report=report,
         comparison=comparison,
-        css=Markup(css),  # noqa: S704  # our own file
+        css=Markup(css),  # our own file
         css_hash=f"sha256-{base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()}",
         devices=devices(report.setting),
         counts=[(word, count[word]) for word in WORST_FIRST if count[word]],
@@ -79,7 +80,9 @@ def _environment() -> Environment:
         number=number,
         shown=shown,
         bar=drawing.bar,
-        plain=_plain,
+        headline=_headline,
+        others=_others,
+        broken=_broken,
         unit=_unit,
         width=drawing.WIDTH,
         height=drawing.HEIGHT,
@@ -96,12 +99,22 @@ def _worst_first(bad: list[Check], most: int = 50) -> list[Check]:
 
 def _bins() -> list[str]:
     edges = [round(edge * 100) for edge in drawing.BINS]
-    between = [f"{low} to {high} %" for high, low in zip(edges, edges[1:], strict=False)]
+    between = [f"{low} to {high} %" for high, low in pairwise(edges)]
     return [f"{edges[0]} % of the median or more", *between, f"below {edges[-1]} %"]
 
 
-def _plain(value: Any) -> str:
-    return "–" if value is None else number(value) if is_number(value) else str(value)
+def _headline(check: Check) -> list[Figure]:
+    """The main figure, and every one that has a floor."""
+    return [one for place, one in enumerate(check.figures) if place == 0 or one.floor is not None]
+
+
+def _others(check: Check) -> list[Figure]:
+    return [one for one in check.figures[1:_MOST_FIGURES] if one.floor is None]
+
+
+def _broken(name: str) -> Markup:
+    """Let a name break after its underscores, and nowhere else."""
+    return Markup("_<wbr>").join(name.split("_"))
 
 
 def _unit(name: str) -> str:
