@@ -29,6 +29,7 @@ WORDS = (
     Word(name="config", module="cli.pass_through", does="config set --secret NAME: keep a channel's URL, encrypted"),
     Word(name="meter", module="cli.meter", does="meter status: what is spent, and what comes next"),
     Word(name="faults", module="cli.faults", does="break what can be broken here; each must turn a verdict red"),
+    Word(name="report", module="cli.report.command", does="what a verification found: a page, JUnit, a bundle"),
     Word(name="about", module="cli.about", does="which engine this is, whose, and why"),
     Word(name="reference", module="cli.reference", does="write docs/config.md and the schema from the code"),
     Word(name="check", module="cli.check", does="format, lint, types, arrows, dead code"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree as Xml
 
-from cli.report.units import shown
+from cli.report.sentence import devices
 from cli.report.view import Check, Report
 
 _PROBLEMS: Mapping[str, str] = {"failed": "failure", "no_expectation": "failure", "could_not_run": "error"}
@@ -35,7 +35,7 @@ def _verdict(report: Report) -> Xml.Element:
     case = Xml.SubElement(suite, "testcase", classname="burnin", name="verdict", time="0.000")
     setting = report.setting
     facts = {"verdict": report.verdict, "level": setting.level, "rehearsal": str(setting.rehearsal).lower()}
-    _properties(case, {**facts, "ranks": str(setting.ranks or ""), "gpus": ", ".join(setting.gpus)})
+    _properties(case, {**facts, "ranks": str(setting.ranks or ""), "devices": devices(setting)})
     kind = _PROBLEMS.get(report.verdict)
     if kind:
         problem = Xml.SubElement(case, kind, type=report.verdict, message=report.sentence)
@@ -56,8 +56,8 @@ def _suites(report: Report) -> Iterator[Xml.Element]:
 
 def _case(check: Check) -> Xml.Element:
     case = Xml.Element("testcase", classname=f"burnin.{check.part}", name=check.name, time=f"{check.seconds:.3f}")
-    figures = {one.name: shown(one.name, one.value) for one in check.figures}
-    floors = {f"floor.{one.name}": shown(one.name, one.floor) for one in check.figures if one.floor is not None}
+    figures = {one.name: _raw(one.value) for one in check.figures}
+    floors = {f"floor.{one.name}": _raw(one.floor) for one in check.figures if one.floor is not None}
     accepted = {"accepted": "no floor is known"} if check.accepted else {}
     _properties(case, {"verdict": check.verdict, **accepted, **figures, **floors})
     kind = None if check.accepted else _PROBLEMS.get(check.verdict)
@@ -80,3 +80,8 @@ def _count(suite: Xml.Element) -> None:
     suite.set("failures", str(len(suite.findall("testcase/failure"))))
     suite.set("errors", str(len(suite.findall("testcase/error"))))
     suite.set("skipped", "0")
+
+
+def _raw(value: object) -> str:
+    """A figure as a program reads it: its unit is in its name."""
+    return "not readable" if value is None else str(value)

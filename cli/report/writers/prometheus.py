@@ -77,10 +77,11 @@ def _figures(check: Check, whose: Mapping[str, str]) -> Iterator[Sample]:
     for figure in check.figures:
         name, factor = _metric(figure.name)
         if is_number(figure.value):
-            yield _sample(f"burnin_check_{name}", f"Measured {_said(figure.name)}.", whose, figure.value * factor)
+            yield _sample(f"burnin_figure_{name}", f"Measured {_said(figure.name)}.", whose, figure.value * factor)
         if figure.floor is not None:
-            floor = f"burnin_check_floor_{name}"
-            yield _sample(floor, f"Least acceptable {_said(figure.name)}.", whose, figure.floor * factor)
+            yield _sample(
+                f"burnin_floor_{name}", f"Least acceptable {_said(figure.name)}.", whose, figure.floor * factor
+            )
 
 
 def _matrices(report: Report) -> Iterator[Sample]:
