@@ -140,7 +140,7 @@ def _bundle(made: Made, path: Path, *, serials: bool) -> list[str]:
     names = {"html": "report.html", "json": "report.json", "junit": "junit.xml", "prometheus": "report.prom"}
 
     def forms(run: Run) -> list[bundle.Entry]:
-        shown = Made(run=run, report=build(run), comparison=made.comparison)
+        shown = Made(run=run, report=build(run), comparison=None)  # the other run is no vendor's business
         return [bundle.Entry(name=names[form], text=write(shown)) for form, write in FORMATS.items()]
 
     fresh = path.with_name(f".{path.name}.{os.getpid()}")

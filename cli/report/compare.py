@@ -13,6 +13,9 @@ from cli.report.view import Report, Setting
 _CONDITIONS = ("size", "size_bytes", "ranks", "devices", "gpus")
 """Figures that say at what the others were measured."""
 
+_NOTHING = 1e-12
+"""Of so little no change in percent is told."""
+
 Figures = dict[tuple[str, str], "float | str | None"]
 """By check and figure."""
 
@@ -73,7 +76,7 @@ def _row(key: tuple[str, str], then: Figures, now: Figures, comparable: bool) ->
     was, is_now = then.get(key), now.get(key)
     why = _why(key, then, now) if comparable else "not comparable"
     percent = None
-    if not why and is_number(was) and is_number(is_now) and was:
+    if not why and is_number(was) and is_number(is_now) and abs(was) > _NOTHING:
         percent = round((is_now - was) / abs(was) * 100, 1)
     return Row(check=key[0], figure=key[1], before=was, after=is_now, percent=percent, why=why)
 

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cli.report.result import Finding, Word
+from cli.report.units import is_number
+
+_NO_FLOOR = 1e-12
+"""A floor so low is none, and a share of it no number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,8 +24,9 @@ class Figure:
     @property
     def share(self) -> float | None:
         """The figure as a share of its floor; None where there is no floor to speak of."""
-        numeric = isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
-        return float(self.value) / self.floor if numeric and self.floor and self.floor > 0 else None  # type: ignore[arg-type]
+        if not is_number(self.value) or self.floor is None or self.floor <= _NO_FLOOR:
+            return None
+        return self.value / self.floor
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import copy
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
 GPU = "NVIDIA H200"
 SIZES = (32 * 2**10, 2**20, 16 * 2**20, 256 * 2**20, 4 * 2**30)
 EXPERIMENT = "burn-17"
+WRITTEN = 1_790_000_000
+"""Seconds since 1970: the day of every sample."""
 
 
 def check(name: str, verdict: str = "passed", figures: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
@@ -161,8 +164,26 @@ def folder(at: Path, **halves: dict[str, Any]) -> Path:
         (at / name).mkdir(parents=True)
         (at / name / "result.json").write_text(json.dumps(result))
         (at / name / "plan.json").write_text(json.dumps(plan(name)))
-        (at / name / "rank-0.log").write_text(f"rank 0 on {result['facts']['gpus'][0]['uuid']}\n")
+        gpus = result["facts"]["gpus"] or [{"uuid": "no GPU"}]
+        (at / name / "rank-0.log").write_text(f"rank 0 on {gpus[0]['uuid']}\n")
+        os.utime(at / name / "result.json", (WRITTEN, WRITTEN))
     return at
+
+
+def rehearsed(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the half as a machine without GPUs would leave it."""
+    made = copy.deepcopy(result)
+    made["verdict"] = "rehearsed"
+    made["facts"] |= {
+        "gpus": [],
+        "driver": None,
+        "nccl": None,
+        "ranks": {"0": {"device": "cpu"}, "1": {"device": "cpu"}},
+    }
+    made["checks"] = [
+        {**one, "verdict": "rehearsed", "floor": None} for one in made["checks"] if one["name"] != "pairs"
+    ]
+    return made
 
 
 def spoiled(result: dict[str, Any], **changes: Any) -> dict[str, Any]:
