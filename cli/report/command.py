@@ -6,7 +6,8 @@ import argparse
 import os
 import sys
 import webbrowser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,16 +122,24 @@ def _write(made: Made, chosen: argparse.Namespace) -> list[str]:
     return told
 
 
-def _save(path: Path, text: str) -> Path:
-    """Write beside the place and then into it: a reader never sees half a report."""
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """Yield a place beside `path` that takes its place when all is written: a reader never sees half a report."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(text, "utf-8")
+        yield fresh
         fresh.replace(path)
     except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise _unwritable(path, error) from None
+        with suppress(OSError):
+            fresh.unlink()
+        rule, hint = f"cannot be written: {error.strerror or error}", "name another place with -o or --bundle"
+        raise Unreadable([Problem(file=str(path), rule=rule, hint=hint)]) from None
+
+
+def _save(path: Path, text: str) -> Path:
+    with _replacing(path) as fresh:
+        fresh.write_text(text, "utf-8")
     return path
 
 
@@ -143,19 +152,9 @@ def _bundle(made: Made, path: Path, *, serials: bool) -> list[str]:
         shown = Made(run=run, report=build(run), comparison=None)  # the other run is no vendor's business
         return [bundle.Entry(name=names[form], text=write(shown)) for form, write in FORMATS.items()]
 
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with _replacing(path) as fresh:
         notes = bundle.write(fresh, made.run, forms, serials=serials)
-        fresh.replace(path)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise _unwritable(path, error) from None
     return [f"Bundle  {path}", *(f"  {note}" for note in notes)]
-
-
-def _unwritable(path: Path, error: OSError) -> Unreadable:
-    rule = f"cannot be written: {error.strerror or error}"
-    return Unreadable([Problem(file=str(path), rule=rule, hint="name another place with -o or --bundle")])
 
 
 def _open(path: Path) -> list[str]:

@@ -151,7 +151,8 @@ def test_colours_say_how_far_below_the_median() -> None:
     (matrix,) = pairs.matrices("pairs", {"gb_s": values}, {})
     assert matrix.median == statistics.median(values.values()) == 98.0
     drawn = drawing.draw_map(matrix)
-    assert sorted({cell.text: cell.bin for cell in drawn.cells}.items()) == [
+    bins = sorted({cell.text: cell.bin for cell in drawn.cells}.items())
+    assert bins == [
         ("10", 4),
         ("100", 0),
         ("60", 3),
