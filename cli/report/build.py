@@ -37,6 +37,7 @@ def build(run: Run) -> Report:
         charts=tuple(_charts(names)),
         matrices=tuple(_matrices(names)),
         receipt=tuple(_receipt(names)),
+        receipt_words=tuple(_receipt_words(names)),
         findings=tuple(finding for part in run.parts for finding in part.result.findings),
         tables=tuple(_tables(names)),
         sources=tuple(_sources(names)),
@@ -174,7 +175,20 @@ def _receipt(names: Mapping[str, Part]) -> Iterator[Table]:
             yield from mappings.tables(f"Receipt, {name}", part.result.receipt)
         for check in part.result.checks:
             if check.name in _RECEIPTS:
-                yield from mappings.tables(check.name, check.figures)
+                figures = {key: value for key, value in check.figures.items() if not _is_words(key, value)}
+                yield from mappings.tables(f"{check.name}, {name}", figures)
+
+
+def _receipt_words(names: Mapping[str, Part]) -> Iterator[str]:
+    """Yield the sentences in which a check says which road the bytes took."""
+    for part in names.values():
+        for check in part.result.checks:
+            if check.name in _RECEIPTS:
+                yield from (value for key, value in check.figures.items() if _is_words(key, value))
+
+
+def _is_words(key: str, value: Any) -> bool:
+    return key == _RECEIPTS[0] and isinstance(value, str)
 
 
 def _tables(names: Mapping[str, Part]) -> Iterator[Table]:
@@ -219,7 +233,7 @@ def _once(title: str, by_part: Mapping[str, Mapping[str, Mapping[str, Any]]]) ->
             distinct[name] = rows
     for name, rows in distinct.items():
         named = f"{title}, {name}" if len(distinct) > 1 else title
-        yield mappings.of_rows(named, rows, title.removesuffix("s").lower())
+        yield from mappings.differing(named, rows, title.removesuffix("s"))
 
 
 def _sources(names: Mapping[str, Part]) -> Iterator[Source]:

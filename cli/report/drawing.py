@@ -12,6 +12,8 @@ from cli.report.view import Chart, Figure, Matrix, Series
 WIDTH, HEIGHT = 600, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 22, 32, 46
 _TICKS = 5
+_NOTHING = 1e-12
+"""A span so small is none."""
 BINS = (0.97, 0.95, 0.90, 0.50)
 """Shares of the median at which a cell's colour changes: pairs of good cards lie within 3 % of it."""
 _MOST_WRITTEN = 16
@@ -173,7 +175,7 @@ def _linear(low: float, high: float, start: float, end: float) -> Scale:
 
 def _round_up(value: float) -> float:
     """Return the next of 1, 2, 2.5, 5 times a power of ten that ticks divide evenly; 1 where there is nothing to show."""
-    if value <= 0:
+    if value <= _NOTHING:
         return 1.0
     step = _step(value)
     return math.ceil(value / step * (1 + 1e-9)) * step
@@ -186,7 +188,7 @@ def _step(span: float) -> float:
 
 
 def _steps(low: float, high: float) -> list[float]:
-    step = _step(high - low) if high > low else 1.0
+    step = _step(high - low) if high - low > _NOTHING else 1.0
     return [step * index for index in range(math.ceil(low / step), math.floor(high / step + 1e-9) + 1)]
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cli.report.units import label, shown, unit_of
 from cli.report.view import Table
 
 MOST_ROWS = 600
-_MOST_COLUMNS = 12
+_MOST_COLUMNS = 40
 _MOST_ITEMS = 20
 
 
@@ -33,6 +33,19 @@ def of_rows(title: str, rows: Mapping[str, Mapping[str, Any]], first: str) -> Ta
     return _cut(
         title, heads, [(key, *(cell(name, row.get(name, ""), True) for name in names)) for key, row in rows.items()]
     )
+
+
+def differing(title: str, rows: Mapping[str, Mapping[str, Any]], first: str) -> Iterator[Table]:
+    """Yield what all rows have alike as one table, and what differs with a row for each; of one row, the one table."""
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    firsts = next(iter(rows.values()))
+    alike = [name for name in names if all(name in row and row[name] == firsts[name] for row in rows.values())]
+    others = {key: {name: row[name] for name in row if name not in alike} for key, row in rows.items()}
+    if alike:
+        found = [(_words(name), cell(name, firsts[name])) for name in alike]
+        yield _cut(title if len(rows) == 1 else f"{title}: all {len(rows)} alike", ("what", "found"), found)
+    if any(others.values()):
+        yield of_rows(f"{title}: what differs" if alike else title, others, first)
 
 
 def cell(name: str, value: Any, under_unit: bool = False) -> str:  # noqa: FBT001, FBT002  # read by name at its calls
@@ -70,6 +83,6 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _cut(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
+def _cut(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
     left_out = max(0, len(rows) - MOST_ROWS)
     return Table(title=title, columns=columns, rows=tuple(rows[:MOST_ROWS]), left_out=left_out)

@@ -144,6 +144,8 @@ class Report:
     charts: tuple[Chart, ...] = ()
     matrices: tuple[Matrix, ...] = ()
     receipt: tuple[Table, ...] = ()
+    receipt_words: tuple[str, ...] = ()
+    """The receipt as sentences."""
     findings: tuple[Finding, ...] = ()
     tables: tuple[Table, ...] = ()
     """Versions, GPUs, ranks, and figures that are mappings."""

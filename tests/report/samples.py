@@ -12,6 +12,7 @@ from typing import Any
 GPU = "NVIDIA H200"
 SIZES = (32 * 2**10, 2**20, 16 * 2**20, 256 * 2**20, 4 * 2**30)
 EXPERIMENT = "burn-17"
+RECEIPT = "NVLink declared, channels go by P2P/CUMEM and NVLS, 471.2 GB/s, shown by the log"
 WRITTEN = 1_790_000_000
 """Seconds since 1970: the day of every sample."""
 
@@ -87,6 +88,7 @@ def nccl() -> dict[str, Any]:
             collective("all_reduce", 476, 425.7),
             collective("all_gather", 358, 324.9),
             collective("reduce_scatter", 360, None),
+            check("transport", figures={"receipt": RECEIPT, "busbw_gb_s": 471.2, "channels": 24}),
             check("ddp_step", figures={"gradients": 2099200, "ranks": 8}),
         ],
     )
@@ -132,7 +134,7 @@ def troubled() -> dict[str, Any]:
         "next": "look at `nvidia-smi nvlink -s` of GPUs 2 and 5; ask the vendor for another node",
         "rank": 2,
     }
-    found["checks"][5] = check("ddp_step", "could_not_run", reason="needs all_reduce, which is failed")
+    found["checks"][6] = check("ddp_step", "could_not_run", reason="needs all_reduce, which is failed")
     found["verdict"] = "failed"
     found["samples"] = samples()
     found["receipt"] = {

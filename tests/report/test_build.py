@@ -18,7 +18,7 @@ def test_passed(reported: Reported) -> None:
     report = reported(cuda=samples.cuda(), nccl=samples.nccl())
     assert report.verdict == "passed"
     assert report.sentence == (
-        "Passed: all 10 checks measured right results on 8 × NVIDIA H200, and matmul, all_reduce and all_gather reached "
+        "Passed: all 11 checks measured right results on 8 × NVIDIA H200, and matmul, all_reduce and all_gather reached "
         "their floors; the others prove right data, not speed."
     )
     assert report.experiment == samples.EXPERIMENT
@@ -29,7 +29,7 @@ def test_passed(reported: Reported) -> None:
 def test_a_rehearsal_says_so_plainly(reported: Reported) -> None:
     report = reported(cuda=samples.rehearsed(samples.cuda()), nccl=samples.rehearsed(samples.nccl()))
     assert report.verdict == "rehearsed"
-    assert report.sentence.startswith("Rehearsed, not proved: all 9 checks ran on 2 ranks on the CPU")
+    assert report.sentence.startswith("Rehearsed, not proved: all 10 checks ran on 2 ranks on the CPU")
     assert report.sentence.endswith("says nothing of any GPU.")
 
 
@@ -132,8 +132,11 @@ def test_everything_has_its_place(reported: Reported) -> None:
     nics = next(table for table in report.receipt if "mlx5_6" in {row[0] for row in table.rows})
     assert nics.columns == ("name", "rate, Gbit/s", "sent bytes", "used")
     assert ("mlx5_6", "400", "64 GiB", "no") in nics.rows
+    assert report.receipt_words == (samples.RECEIPT,)
     titles = [table.title for table in report.tables]
-    assert titles[:3] == ["Versions", "GPUs", "Ranks"], "what both halves tell alike is told once"
+    assert titles[1:4] == ["GPUs: all 8 alike", "GPUs: what differs", "Ranks: all 8 alike"]
+    (differs,) = [table for table in report.tables if table.title == "GPUs: what differs"]
+    assert differs.columns == ("GPU", "bus id", "uuid")
 
 
 def test_a_result_names_no_folder_that_is_followed(tmp_path: Path) -> None:

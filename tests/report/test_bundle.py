@@ -71,7 +71,7 @@ def test_it_holds_the_report_in_every_form(good: Path) -> None:
         f"logs/{part}/{name}" for part in ("0-cuda", "1-nccl") for name in ("plan.json", "result.json", "rank-0.log")
     }
     assert set(found) == forms | results | logs
-    assert found["README.txt"].startswith("Passed: all 10 checks")
+    assert found["README.txt"].startswith("Passed: all 11 checks")
 
 
 def test_only_the_runs_own_files_are_taken(good: Path, tmp_path: Path) -> None:

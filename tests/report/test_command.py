@@ -33,7 +33,7 @@ def test_the_last_run_of_the_experiment_is_the_default(tmp_path: Path) -> None:
         (results / f"{half}.json").write_text(json.dumps(result))
     done = called(BURNIN_STATE=str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0].startswith("Passed: all 10 checks")
+    assert done.stdout.splitlines()[0].startswith("Passed: all 11 checks")
     assert done.stdout.splitlines()[1] == f"Report  {tmp_path}/report.html"
     assert "<title>Passed: burn-17" in (tmp_path / "report.html").read_text()
 

@@ -39,7 +39,10 @@ def test_prometheus(bad: Path, snapshot: SnapshotAssertion) -> None:
 
 
 def test_json(good: Path, snapshot: SnapshotAssertion) -> None:
-    assert json.loads(placed(document.write(build(gather([good]))), good)) == snapshot
+    told = json.loads(placed(document.write(build(gather([good]))), good))
+    for check in told["checks"]:
+        check.pop("proves")  # the catalogue's words are its own
+    assert told == snapshot
 
 
 def cases(report: Report) -> dict[str, Xml.Element]:

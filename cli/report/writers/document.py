@@ -30,6 +30,7 @@ def document(report: Report, comparison: Comparison | None = None) -> dict[str, 
         "charts": [_chart(chart) for chart in report.charts],
         "matrices": [_matrix(matrix) for matrix in report.matrices],
         "receipt": [_table(table) for table in report.receipt],
+        "receipt_words": list(report.receipt_words),
         "findings": [finding.model_dump(mode="json") for finding in report.findings],
         "tables": [_table(table) for table in report.tables],
         "sources": [
