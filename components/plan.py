@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from components.catalog.checks import CHECKS, Check
-from components.catalog.gpus import FAIL_SHARE, GPUS, Measured, lookup
+from components.catalog.gpus import FAIL_SHARE, GPUS, Gpu, Measured, fabric, lookup
 from components.catalog.levels import LEVEL_DEADLINE_S
 
 FEWEST, MOST = 2, 4
@@ -14,6 +15,7 @@ FEWEST, MOST = 2, 4
 _ITERATIONS = {"quick": 1, "full": 3, "soak": 50}
 """How often a level repeats what a quick one does once."""
 
+_LANES = 16
 _ANY_GIB = 10**6
 """Of a card that the catalogue does not know, no memory is expected."""
 
@@ -31,6 +33,8 @@ class PlanRequest:
     gpu_count: int
     log_dir: str
     accept_no_expectation: bool
+    transport: Mapping[str, Any] | None = None
+    """The road between cards that was paid for, see gpuverify/transport/expected.py; None: what the card's board has."""
 
 
 def make_plan(request: PlanRequest) -> dict[str, Any]:
@@ -47,6 +51,7 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
         "backend": "gloo" if rehearsal else "nccl",
         "ranks": ranks,
         "gpu": None if rehearsal else _gpu(request),
+        "transport": None if rehearsal or request.transport is None else dict(request.transport),
         "accept_no_expectation": request.accept_no_expectation,
         "deadline_s": LEVEL_DEADLINE_S[request.level] // 2,
         "log_dir": request.log_dir,
@@ -65,7 +70,25 @@ def _gpu(request: PlanRequest) -> dict[str, Any]:
         "count": request.gpu_count,
         "memory_gib_from": low,
         "memory_gib_to": high,
+        **(_details(known, request.gpu_count) if known else {}),
     }
+
+
+def _details(row: Gpu, count: int) -> dict[str, Any]:
+    """What else the catalogue promises of this card; what it does not is left out, and not judged.
+
+    A single card of a board may have its links off: no peer is there.
+    """
+    joined = fabric(row.model) if count > 1 else None
+    found = {
+        "pci_devices": list(row.pci_devices),
+        "fabric": joined,
+        "nvlinks": row.nvlinks if joined else None,
+        "pcie_gen": row.pcie_gen,
+        "pcie_width": _LANES if row.pcie_gen else None,
+        "ecc": row.ecc,
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _row(check: Check, request: PlanRequest) -> dict[str, Any]:
@@ -74,6 +97,9 @@ def _row(check: Check, request: PlanRequest) -> dict[str, Any]:
     known = lookup(request.gpu_model, check.name, request.gpu_count) if request.gpu_model else None
     if "iterations" in params:
         params["iterations"] *= _ITERATIONS[request.level]
+    if "loops" in params:
+        by_nics = request.transport is not None and request.transport.get("nics", 0) > 0
+        params["loops"] = [name for name in params["loops"] if by_nics]
     if "sizes" in params:
         params["sizes"] = [*params["sizes"], *([known.size] if known and known.size else [])]
     return {
@@ -92,5 +118,5 @@ def _floors(check: Check, request: PlanRequest, known: Measured | None) -> dict[
         return {}
     if known is None:
         return None if check.floor_needed else {}
-    least = round(known.value * FAIL_SHARE[check.floor], 1)
+    least = round(known.value * FAIL_SHARE[known.key.statistic], 1)
     return {check.floor: {"least": least, "expected": known.value, "source": known.source}}

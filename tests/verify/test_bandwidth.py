@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuverify.bandwidth import bus_gb_s, factor, matmul_tflops
+from gpuverify.bandwidth import algorithm_gb_s, bus_gb_s, factor, least_sent, matmul_tflops
+from tests.verify.printed import NOT_FOUND, ROWS, Printed, bounds
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,10 @@ from gpuverify.bandwidth import bus_gb_s, factor, matmul_tflops
         ("broadcast", 8, 1.0),
         ("reduce", 8, 1.0),
         ("send_recv", 2, 1.0),
+        ("all_to_all_v", 8, 0.875),
+        ("gather", 4, 0.75),
+        ("scatter", 16, 0.9375),
+        ("hypercube", 8, 1.0),
     ],
 )
 def test_the_share_that_one_rank_must_send(operation: str, n: int, expected: float) -> None:
@@ -39,6 +44,42 @@ def test_a_product_of_ten_thousand() -> None:
 def test_an_unknown_operation_is_no_number() -> None:
     with pytest.raises(KeyError):
         factor("all_reduce_2", 8)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.operation}-{row.ranks}-{row.size}")
+def test_the_formulas_give_what_nccl_tests_printed(row: Printed) -> None:
+    """Each figure is printed rounded: what comes of the range of the time must meet the range of the bandwidth."""
+    fastest, slowest = (us / 1e6 for us in bounds(row.time_us))
+    for printed, low, high in (
+        (row.algbw, algorithm_gb_s(row.size, slowest), algorithm_gb_s(row.size, fastest)),
+        (row.busbw, bus_gb_s(row.operation, row.size, row.ranks, slowest),
+         bus_gb_s(row.operation, row.size, row.ranks, fastest)),
+    ):  # fmt: skip
+        least, most = bounds(printed)
+        assert low <= most, (printed, low, high)
+        assert high >= least, (printed, low, high)
+
+
+def test_every_collective_has_a_printed_row_or_is_named_as_without() -> None:
+    seen = {row.operation for row in ROWS}
+    assert seen.isdisjoint(NOT_FOUND)
+    for operation in seen | set(NOT_FOUND):
+        assert 0 < factor(operation, 8) < 2
+    with_formula = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "all_to_all_v", "gather", "scatter",
+                    "broadcast", "reduce", "send_recv", "hypercube"}  # fmt: skip
+    assert seen | set(NOT_FOUND) == with_formula
+
+
+@given(n=st.integers(2, 4096), size=st.integers(1, 2**40))
+def test_a_ring_sends_the_bound_and_a_switch_halves_a_sum_s(n: int, size: int) -> None:
+    for operation in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all"):
+        assert least_sent(operation, size, n) == size * factor(operation, n)
+    assert least_sent("all_reduce", size, n, in_switch=True) == least_sent("all_gather", size, n, in_switch=True)
+
+
+def test_a_tree_of_three_sends_the_same_in_all() -> None:
+    """Leaves 0 and 2 send their buffer to 1, which adds and sends the sum to both: four buffers, as in a ring of three."""
+    assert 3 * least_sent("all_reduce", 300, 3) == 4 * 300
 
 
 @given(n=st.integers(2, 4096), seconds=st.floats(1e-6, 1e3), size=st.integers(1, 2**40))

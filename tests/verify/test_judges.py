@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from gpuverify.checks import BY_NAME
 from gpuverify.judging import judged, named
+from gpuverify.lab.samples import RANKS, sample
 from gpuverify.verdicts import FAILED, NO_EXPECTATION, PASSED, REHEARSED, WORST_FIRST, Verdict, worst
-from tests.verify.samples import INFORMATION, RANKS, sample
 
+INFORMATION = {"first", "pid", "ecc", "mig", "driver", "cpus", "problem", "properties"}
+"""Keys that are told and not judged."""
 BAD = [None, math.nan, math.inf, -math.inf, -1, -1.5, "", "nan", [], {}, True]
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv")
 

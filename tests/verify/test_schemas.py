@@ -13,6 +13,7 @@ from components.plan import make_plan
 from gpuverify import plan as reader
 from gpuverify import result
 from gpuverify.faults import FAULTS
+from gpuverify.transport import expected
 from gpuverify.verdicts import WORST_FIRST
 from tests.verify.conftest import PROJECT, request, run_program
 
@@ -73,7 +74,11 @@ def test_the_reader_and_the_schema_know_the_same_keys() -> None:
     assert set(schema["properties"]) == set(reader._KEYS) | set(reader._OPTIONAL)
     assert set(schema["required"]) == set(reader._KEYS)
     assert set(schema["properties"]["checks"]["items"]["properties"]) == set(reader._CHECK_KEYS)
-    assert set(schema["properties"]["gpu"]["anyOf"][1]["properties"]) == set(reader._GPU_KEYS)
+    gpu, road = (schema["properties"][name]["anyOf"][1] for name in ("gpu", "transport"))
+    assert set(gpu["properties"]) == set(reader._GPU_KEYS) | set(reader._GPU_OPTIONAL)
+    assert set(gpu["required"]) == set(reader._GPU_KEYS)
+    assert set(road["properties"]) == set(expected.Expectation.__dataclass_fields__)
+    assert tuple(road["properties"]["path"]["enum"]) == expected.PATHS
 
 
 def test_results_follow_their_schema(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from burnmeter import asking, commands, simulate
+from burnmeter import asking, commands, simulate, statement
 from burnmeter.commands import RefusedError, TroubleError
 from burnmeter.ledger import LedgerError
 from burnmeter.orders import OrderError
@@ -25,6 +25,7 @@ BY_FOLDER: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "status": commands.show,
     "run": commands.run,
     "watch": commands.watch_all,
+    "statement": statement.state,
 }
 """Take the meter's folder as their argument; `watch` a folder of such folders."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -14,11 +15,28 @@ from gpuverify import ending, launcher, result, torchrun, words
 from gpuverify.faults import FAULTS
 from gpuverify.plan import PlanError, read
 from gpuverify.prove import Proof
-from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES
+from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES, FAILED
 
 _USE = """expected one of:
   gpuverify run [--plan FILE] [--fault NAME]   follow a plan (without FILE: from stdin)
-  gpuverify inventory                          the GPUs of this machine, as JSON, without torch"""
+  gpuverify node --plan FILE --nodes N --node I --rendezvous HOST:PORT
+                                               one node of many: which of them is bad?
+  gpuverify inventory                          the GPUs and the state of this machine, as JSON, without torch
+  gpuverify faults [--rounds N] [--seed S]     what must turn a verdict red: does it? (needs torch)
+  gpuverify doctor LOG… [--json]               what logs show: cause, fix, an experiment"""
+_PROGRAMS = {
+    "rank": "gpuverify.isolation.stand_in",
+    "node": "gpuverify.isolation.command",
+    "rendezvous": "gpuverify.isolation.rendezvous",
+    "share": "gpuverify.isolation.share",
+    "warm": "gpuverify.isolation.warm",
+    "loop": "gpuverify.transport.loop",
+    "doctor": "gpuverify.doctor.command",
+    "faults": "gpuverify.lab.run",
+    "lab-rank": "gpuverify.lab.rank",
+    "lab-scripted": "gpuverify.lab.scripted",
+}
+"""Words with a module of their own, loaded when it is asked for."""
 _MOST_BYTES = 2**21
 
 
@@ -29,16 +47,15 @@ class _Stopped(Exception):  # noqa: N818  # no error: somebody wants us to end
 def main() -> int:
     """Run the word on the command line; return the exit code."""
     word, *arguments = sys.argv[1:] or [""]
-    if word == "rank":
-        from gpuverify import rank
-
-        return rank.main(arguments)
+    if word in _PROGRAMS:
+        code: int = importlib.import_module(_PROGRAMS[word]).main(arguments)
+        return code
     if word == "guard":
         return ending.guard(arguments[1:])
     if word == "inventory" and not arguments:
-        from gpuverify import sight
+        from gpuverify.checks import inventory
 
-        print(json.dumps(sight.look()))
+        print(json.dumps(inventory.measure({})))
         return 0
     options = dict(zip(arguments[::2], arguments[1::2], strict=False))
     if word != "run" or len(arguments) % 2 or not set(options) <= {"--plan", "--fault"}:
@@ -69,9 +86,22 @@ def _run(file: str | None, fault: str | None) -> int:
         if "BURNIN_DEBUG" in os.environ:
             traceback.print_exc()
     _on_signals(signal.SIG_IGN)
+    if folder and torchrun.speaks() and answer["verdict"] in (FAILED, COULD_NOT_RUN):
+        answer = {**answer, "findings": _consulted(folder)}
     if torchrun.speaks() and not _told(answer, folder):
         return EXIT_CODES[COULD_NOT_RUN]
     return EXIT_CODES[answer["verdict"]]
+
+
+def _consulted(folder: Path) -> list[dict[str, Any]]:
+    """Ask the doctor about the ranks' logs; whatever happens to it, the verdict stands."""
+    from gpuverify.doctor import after_run
+
+    try:
+        return after_run.findings(folder)
+    except Exception as error:
+        print(f"the doctor itself failed: {type(error).__name__}: {error}", file=sys.stderr)
+        return []
 
 
 def _told(answer: dict[str, Any], folder: Path | None) -> bool:

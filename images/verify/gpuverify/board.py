@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from gpuverify.progress import counters
+
+_SHOWN = 60
 
 
 class Board:
@@ -37,7 +40,17 @@ class Board:
                 whole = text[: text.rfind(b"\n") + 1]
                 self._read_to[rank] += len(whole)
                 for line in whole.splitlines():
-                    self._take(rank, json.loads(line))
+                    self._read_one(rank, line)
+
+    def _read_one(self, rank: int, line: bytes) -> None:
+        try:
+            self._take(rank, json.loads(line))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            error = f"wrote what is no event: {line[:_SHOWN]!r}"
+            if self._check[rank]:
+                self.errors.setdefault(self._check[rank], []).append((time.time(), rank, error))
+            else:
+                self.not_ready.append((time.time(), rank, error))
 
     def _take(self, rank: int, event: Mapping[str, Any]) -> None:
         kind, check = event["event"], event.get("check", "")

@@ -195,8 +195,14 @@ def _data(operation: Collective, rank: int, one: Mapping[str, Any], asked: Asked
         return could_not_run(f"rank {rank} measured sizes {[row['size'] for row in rows]}", rank=rank)
     for row, size in zip(rows, asked.params["sizes"], strict=True):
         if problem := spoiled(rank, row, size, asked):
-            return problem
+            return _attended(problem, one["present"], asked.ranks) if operation.sums else problem
     return _attendance(rank, one["present"], asked.ranks if operation.sums else 0)
+
+
+def _attended(problem: Verdict, present: list[float], n: int) -> Verdict:
+    """Name who is missing or doubled beside what is wrong: that is the cause, the elements are the consequence."""
+    absent = _attendance(problem.rank or 0, present, n)
+    return replace(problem, reason=f"{problem.reason}; {absent.reason}") if absent else problem
 
 
 def spoiled(rank: int, row: Mapping[str, Any], size: int, asked: Asked) -> Verdict | None:

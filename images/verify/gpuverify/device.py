@@ -27,6 +27,10 @@ class Cpu:
         """What the result states of this device and its libraries."""
         return {"device": self.name()}
 
+    def properties(self) -> dict[str, Any]:
+        """What roofline.py makes a ceiling of; a CPU tells nothing."""
+        return {}
+
     def free_bytes(self) -> int:
         """Memory that can be had, bytes."""
         lines = Path("/proc/meminfo").read_text().splitlines()
@@ -82,6 +86,16 @@ class Cuda(Cpu):
             "built_for": self._torch.cuda.get_arch_list(),
             "nccl": ".".join(str(part) for part in self._torch.cuda.nccl.version()),
         }
+
+    def properties(self) -> dict[str, Any]:
+        """Return multiprocessors, clocks in MHz and the memory bus in bits; older torch does not tell the clocks."""
+        told = self._torch.cuda.get_device_properties(self.where)
+        clocks = {
+            "clock_mhz": getattr(told, "clock_rate", 0) / 1e3,
+            "memory_clock_mhz": getattr(told, "memory_clock_rate", 0) / 1e3,
+            "memory_bus_bits": getattr(told, "memory_bus_width", 0),
+        }
+        return {"capability": f"{told.major}.{told.minor}", "multiprocessors": told.multi_processor_count, **clocks}
 
     def free_bytes(self) -> int:
         """Free memory of the card, bytes."""

@@ -1,7 +1,8 @@
-"""Faults that tests put into the device and the group, never into a check. One in use is stated, and never passes.
+"""Faults that are put into the device and the group, never into a check. One in use is stated, and never passes.
 
-Each takes a rank's context and replaces one thing of it. They are chosen by `gpuverify run --fault NAME`, or by the key
-`fault` of a plan for a rehearsal.
+Each takes a rank's context and a seed, and replaces one thing of it, on one rank (the victim) where that is possible. The
+seed draws victim and place; it is the same on all ranks. They are chosen by `gpuverify run --fault NAME`, by the key
+`fault` of a plan for a rehearsal, or by the lab.
 """
 
 from __future__ import annotations
@@ -12,138 +13,220 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-
-def no_op_collective(context: Any) -> None:
-    """Sums and gathers of floats return at once and change nothing."""
-    right = context.group.all_gather
-    context.group.all_reduce = lambda tensor: None
-    context.group.reduce_scatter = lambda output, given: None
-    context.group.all_gather = lambda output, given: None if given.is_floating_point() else right(output, given)
+_COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "exchange")
+_SUMS = ("all_reduce", "reduce_scatter")
+_Change = Callable[[Any], Any]
 
 
-def wrong_element(context: Any) -> None:
-    """One element of a sum of more than 64 KiB and less than 1 MiB is off by one, on rank 0: one protocol's sizes."""
-    right = context.group.all_reduce
-
-    def broken(tensor: Any) -> None:
-        right(tensor)
-        if context.rank == 0 and 2**14 < tensor.numel() < 2**18:
-            tensor[tensor.numel() // 2] += 1
-
-    context.group.all_reduce = broken
+def victim(ranks: int, seed: int) -> int:
+    """Return the rank that a fault hits: the last one first."""
+    return (ranks - 1 - seed) % ranks
 
 
-def late_wrong_element(context: Any) -> None:
+def _hit(context: Any, seed: int) -> bool:
+    return bool(context.rank == victim(context.ranks, seed))
+
+
+def _after(context: Any, names: tuple[str, ...], change: _Change) -> None:
+    """Change what operations on floats bring; in all of them the first argument is the output."""
+    for name in names:
+        right = getattr(context.group, name)
+
+        def broken(output: Any, *rest: Any, right: Any = right) -> None:
+            right(output, *rest)
+            if output.is_floating_point():
+                change(output)
+
+        setattr(context.group, name, broken)
+
+
+def _before(context: Any, change: _Change) -> None:
+    """Change what this rank gives to sums: their last argument is the input."""
+    for name in _SUMS:
+        right = getattr(context.group, name)
+
+        def broken(*tensors: Any, right: Any = right) -> None:
+            change(tensors[-1])
+            right(*tensors)
+
+        setattr(context.group, name, broken)
+
+
+def _at(output: Any, seed: int) -> int:
+    return int((output.numel() // 2 + seed * 7919) % output.numel())
+
+
+def no_op_collective(context: Any, seed: int) -> None:
+    """Operations on floats return at once and change nothing, on every rank."""
+    for name in _COLLECTIVES:
+        right = getattr(context.group, name)
+
+        def broken(output: Any, *rest: Any, right: Any = right) -> None:
+            if not output.is_floating_point():
+                right(output, *rest)
+
+        setattr(context.group, name, broken)
+
+
+def constant_result(context: Any, seed: int) -> None:
+    """Every element of a result is the same number."""
+    if _hit(context, seed):
+        _after(context, _COLLECTIVES, lambda output: output.fill_(float(output.flatten()[0])))
+
+
+def wrong_element(context: Any, seed: int) -> None:
+    """One element of a sum of more than 64 KiB and at most 1 MiB is off by one: one protocol's sizes."""
+
+    def change(output: Any) -> None:
+        if 2**14 < output.numel() <= 2**18:
+            output[_at(output, seed)] += 1
+
+    if _hit(context, seed):
+        _after(context, ("all_reduce",), change)
+
+
+def late_wrong_element(context: Any, seed: int) -> None:
     """One element of a sum is off by one, from the seventh of a size on: after the warm-ups, in what is timed."""
-    right, times = context.group.all_reduce, dict[int, int]()
+    times = dict[int, int]()
 
-    def broken(tensor: Any) -> None:
-        right(tensor)
-        times[tensor.numel()] = times.get(tensor.numel(), 0) + 1
-        if times[tensor.numel()] >= 7:
-            tensor[-1] += 1
+    def change(output: Any) -> None:
+        times[output.numel()] = times.get(output.numel(), 0) + 1
+        if times[output.numel()] >= 7:
+            output[_at(output, seed)] += 1
 
-    context.group.all_reduce = broken
-
-
-def nan_element(context: Any) -> None:
-    """One element of a reduced block is no number."""
-    right = context.group.reduce_scatter
-
-    def broken(output: Any, given: Any) -> None:
-        right(output, given)
-        output[0] = float("nan")
-
-    context.group.reduce_scatter = broken
+    if _hit(context, seed):
+        _after(context, ("all_reduce",), change)
 
 
-def swapped_blocks(context: Any) -> None:
-    """A gather delivers its blocks in the wrong order."""
-    right = context.group.all_gather
+def nan_element(context: Any, seed: int) -> None:
+    """One element of a result is no number."""
 
-    def broken(output: Any, given: Any) -> None:
-        right(output, given)
-        if output.dtype == context.torch.float32:
-            output.copy_(output.roll(given.numel()))
+    def change(output: Any) -> None:
+        output[_at(output, seed)] = float("nan")
 
-    context.group.all_gather = broken
+    if _hit(context, seed):
+        _after(context, _COLLECTIVES, change)
 
 
-def doubled_rank(context: Any) -> None:
-    """The last rank's part is added twice."""
-    right = context.group.all_reduce
-
-    def broken(tensor: Any) -> None:
-        right(tensor.mul_(2) if context.rank == context.ranks - 1 else tensor)
-
-    context.group.all_reduce = broken
+def swapped_blocks(context: Any, seed: int) -> None:
+    """Blocks arrive in the wrong order."""
+    if _hit(context, seed):
+        n = context.ranks
+        _after(context, ("all_gather", "all_to_all"), lambda output: output.copy_(output.roll(output.numel() // n)))
 
 
-def stale_result(context: Any) -> None:
-    """A sum delivers the result of the one before it, of the same size."""
-    right, kept = context.group.all_reduce, dict[int, Any]()
-
-    def broken(tensor: Any) -> None:
-        right(tensor)
-        before = kept.get(tensor.numel(), tensor)
-        kept[tensor.numel()] = tensor.clone()
-        tensor.copy_(before)
-
-    context.group.all_reduce = broken
+def shifted_block(context: Any, seed: int) -> None:
+    """What arrives is a few elements off its place."""
+    if _hit(context, seed):
+        _after(context, _COLLECTIVES, lambda output: output.copy_(output.roll(1 + seed % 7)))
 
 
-def hang(context: Any) -> None:
-    """The last rank never enters a sum."""
-    right = context.group.all_reduce
-    last = context.rank == context.ranks - 1
-    context.group.all_reduce = lambda tensor: threading.Event().wait() if last else right(tensor)
+def doubled_rank(context: Any, seed: int) -> None:
+    """One rank's part is added twice."""
+    if _hit(context, seed):
+        _before(context, lambda given: given.mul_(2))
 
 
-def killed_in_collective(context: Any) -> None:
-    """The last rank dies where it should gather."""
-    if context.rank == context.ranks - 1:
+def missing_rank(context: Any, seed: int) -> None:
+    """One rank's part is not added."""
+    if _hit(context, seed):
+        _before(context, lambda given: given.zero_())
+
+
+def stale_result(context: Any, seed: int) -> None:
+    """An operation delivers the result of the one before it, of the same size."""
+    kept = dict[int, Any]()
+
+    def change(output: Any) -> None:
+        before = kept.get(output.numel(), output)
+        kept[output.numel()] = output.clone()
+        output.copy_(before)
+
+    if _hit(context, seed):
+        _after(context, _COLLECTIVES, change)
+
+
+def hang(context: Any, seed: int) -> None:
+    """One rank never enters a sum."""
+    if _hit(context, seed):
+        context.group.all_reduce = lambda tensor: threading.Event().wait()
+
+
+def killed_in_collective(context: Any, seed: int) -> None:
+    """One rank dies where it should gather."""
+    if _hit(context, seed):
         context.group.reduce_scatter = lambda output, given: os.kill(os.getpid(), signal.SIGKILL)
 
 
-def killed_at_start(context: Any) -> None:
-    """The last rank dies before its first check."""
-    if context.rank == context.ranks - 1:
+def killed_at_start(context: Any, seed: int) -> None:
+    """One rank dies before its first check."""
+    if _hit(context, seed):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def hang_at_product(context: Any) -> None:
-    """The last rank's device never finishes a product."""
-    if context.rank == context.ranks - 1:
+def hang_at_product(context: Any, seed: int) -> None:
+    """One rank's device never finishes a product."""
+    if _hit(context, seed):
         context.device.product = lambda left, right: threading.Event().wait()
 
 
-def wrong_product(context: Any) -> None:
-    """One element of an exact product is off by one, on the last rank."""
+def wrong_product(context: Any, seed: int) -> None:
+    """One element of a product is off by one."""
     right = context.device.product
 
     def broken(left: Any, other: Any) -> Any:
         made = right(left, other)
         wrong = context.torch.zeros_like(made)
-        wrong[3, 5] = context.rank == context.ranks - 1
+        wrong.view(-1)[_at(made, seed)] = 1
         return made + wrong
 
-    context.device.product = broken
+    if _hit(context, seed):
+        context.device.product = broken
 
 
-def stuck_bit(context: Any) -> None:
+def late_wrong_product(context: Any, seed: int) -> None:
+    """One element of a product is off by one, once in a hundred products: as a card that is only wrong when hot."""
+    right, done = context.device.product, [seed]
+
+    def broken(left: Any, other: Any) -> Any:
+        made = right(left, other)
+        done[0] += 1
+        if done[0] % 7 == 0:
+            made.view(-1)[_at(made, seed)] += 1
+        return made
+
+    if _hit(context, seed):
+        context.device.product = broken
+
+
+def stuck_bit(context: Any, seed: int) -> None:
     """One bit of memory reads as one, whatever was written."""
     right = context.device.read
 
     def broken(tensor: Any) -> Any:
         read = right(tensor).clone()
-        read[len(read) // 3] |= 1
+        read[_at(read, seed)] |= 1 << (seed * 5 % 63)
         return read
 
-    context.device.read = broken
+    if _hit(context, seed):
+        context.device.read = broken
 
 
-def unsynced_step(context: Any) -> None:
-    """The data-parallel wrapper does not sum gradients."""
+def aliased_address(context: Any, seed: int) -> None:
+    """Two addresses reach one cell: a bit of the address is lost."""
+    right = context.device.read
+
+    def broken(tensor: Any) -> Any:
+        read = right(tensor)
+        places = context.torch.arange(len(read), device=read.device)
+        return read[places & ~(1 << seed % 12)]
+
+    if _hit(context, seed):
+        context.device.read = broken
+
+
+def unsynced_step(context: Any, seed: int) -> None:
+    """The wrappers of a training step neither sum gradients nor gather weights."""
     torch = context.torch
 
     class Alone(torch.nn.Module):  # type: ignore[misc, name-defined]
@@ -154,25 +237,30 @@ def unsynced_step(context: Any) -> None:
         def forward(self, given: Any) -> Any:
             return self.module(given)
 
-    context.group.data_parallel = lambda model, device: Alone(model)
+    context.group.data_parallel = context.group.fully_sharded = lambda model, device: Alone(model)
 
 
-FAULTS: Mapping[str, Callable[[Any], None]] = {
+FAULTS: Mapping[str, Callable[[Any, int], None]] = {
     fault.__name__: fault
     for fault in (
         no_op_collective,
+        constant_result,
         wrong_element,
         late_wrong_element,
         nan_element,
         swapped_blocks,
+        shifted_block,
         doubled_rank,
+        missing_rank,
         stale_result,
         hang,
         killed_in_collective,
         killed_at_start,
         hang_at_product,
         wrong_product,
+        late_wrong_product,
         stuck_bit,
+        aliased_address,
         unsynced_step,
     )
 }

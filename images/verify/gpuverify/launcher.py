@@ -28,7 +28,7 @@ _LEAVE_S = 10
 _STACKS_S = 0.3
 _REAP_S = 5
 """SIGKILL waits for a driver call that hangs; we do not."""
-_ONCE = ("nccl-*.log", "rendezvous", "result.json")
+_ONCE = ("nccl-*.log", "rendezvous", "result.json", "loop-*/*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +43,8 @@ class Job:
     own: tuple[int, ...] = ()
     """The ranks that are started here: all of them, or under torchrun this worker's."""
     environment: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    """By rank: what it is told otherwise, where its group reaches over several nodes."""
 
     @property
     def checks(self) -> list[str]:
@@ -60,6 +62,8 @@ class Stop:
 
     reason: str
     rank: int | None
+    told: bool = False
+    """Whether a check's verdict says it."""
 
 
 def prepare(folder: Path, plan: Mapping[str, Any], ranks: str) -> None:
@@ -97,6 +101,7 @@ def _start(job: Job, rank: int) -> subprocess.Popen[bytes]:
     environment = {
         "GLOO_SOCKET_IFNAME": "lo",
         "NCCL_DEBUG": "INFO",
+        "NCCL_DEBUG_SUBSYS": "INIT,BOOTSTRAP,ENV,GRAPH,NET,TUNING,COLL",  # what transport/log.py reads
         "NCCL_DEBUG_FILE": str(job.folder / "nccl-%h-%p.log"),
         **os.environ,
         **job.environment,
@@ -104,6 +109,7 @@ def _start(job: Job, rank: int) -> subprocess.Popen[bytes]:
     }
     if "GPUVERIFY_INIT" in job.environment:
         environment.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(job.plan["ranks"]))
+        environment.update(job.places.get(rank, {}))
     with (job.folder / f"rank-{rank}.log").open("ab") as log:
         return subprocess.Popen(
             [*job.program, str(job.folder / "plan.json"), *([job.fault] if job.fault else [])],
@@ -133,8 +139,7 @@ class _Watch:
             if stop:
                 return stop
             on_check(check, time.monotonic() - began)
-        self._let_leave()
-        return None
+        return self._left()
 
     def _until(self, waiting: Callable[[], list[int]], deadline_s: float, what: str) -> Stop | None:
         """Wait until `waiting()` is empty; return why that will not come."""
@@ -185,11 +190,13 @@ class _Watch:
         reason = f"no answer within {deadline_s:g} s; {who} furthest behind, {place}"
         return Stop(reason=reason, rank=behind[0] if len(behind) == 1 else None)
 
-    def _let_leave(self) -> None:
+    def _left(self) -> Stop | None:
+        """Wait until the ranks have left; a good answer with a bad exit code is none."""
         until = time.monotonic() + _LEAVE_S
         for child in self._children.values():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(max(0.0, until - time.monotonic()))
+        return self._dead({rank: child.poll() or 0 for rank, child in self._children.items() if child.poll()})
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:

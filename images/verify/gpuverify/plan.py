@@ -10,6 +10,7 @@ from typing import Any
 from gpuverify.checks import BY_NAME
 from gpuverify.device import DEVICES
 from gpuverify.faults import FAULTS
+from gpuverify.transport import expected
 from gpuverify.verdicts import is_positive
 
 SCHEMA = "burnin.plan/1"
@@ -33,13 +34,21 @@ _KEYS: _Kinds = {
     "log_dir": (str,),
     "checks": (list,),
 }
-_OPTIONAL: _Kinds = {"fault": (str, _NOTHING)}
+_OPTIONAL: _Kinds = {"fault": (str, _NOTHING), "transport": (dict, _NOTHING)}
 _GPU_KEYS: _Kinds = {
     "model": (str,),
     "names": (list,),
     "count": (int,),
     "memory_gib_from": (int, float),
     "memory_gib_to": (int, float),
+}
+_GPU_OPTIONAL: _Kinds = {
+    "pci_devices": (list,),
+    "fabric": (str,),
+    "nvlinks": (int,),
+    "pcie_gen": (int,),
+    "pcie_width": (int,),
+    "ecc": (bool,),
 }
 _CHECK_KEYS: _Kinds = {
     "name": (str,),
@@ -65,7 +74,7 @@ def read(text: str) -> dict[str, Any]:
     problems = [*_shape("plan", plan, _KEYS, _OPTIONAL)]
     if not problems:
         problems = [p for i, row in enumerate(plan["checks"]) for p in _shape(f"checks[{i}]", row, _CHECK_KEYS)]
-        problems += [] if plan["gpu"] is None else _shape("gpu", plan["gpu"], _GPU_KEYS)
+        problems += [] if plan["gpu"] is None else _shape("gpu", plan["gpu"], _GPU_KEYS, _GPU_OPTIONAL)
     if not problems:
         problems = [
             f"{rule.place}: expected {rule.expected}, got {rule.got!r:.120}" for rule in _rules(plan) if not rule.holds
@@ -126,6 +135,8 @@ def _rules(plan: Mapping[str, Any]) -> Iterator[_Rule]:
     yield _Rule(
         "fault", fault is None or (on_cpu and fault in FAULTS), f"in a rehearsal, one of {', '.join(FAULTS)}", fault
     )
+    wrong = list(expected.problems(plan["transport"])) if plan.get("transport") is not None else []
+    yield _Rule("transport", not wrong, "the road that was paid for", "; ".join(wrong))
     yield _Rule("deadline_s", is_positive(plan["deadline_s"]), "seconds above 0", plan["deadline_s"])
     for index, row in enumerate(plan["checks"]):
         yield _Rule(f"checks[{index}].deadline_s", is_positive(row["deadline_s"]), "seconds above 0", row["deadline_s"])

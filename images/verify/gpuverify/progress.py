@@ -22,6 +22,7 @@ class Progress:
     """The writing side, in a rank; `folder` is the run's."""
 
     def __init__(self, folder: Path, rank: int) -> None:
+        self.folder = folder
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         self._events = os.open(folder / f"rank-{rank}.jsonl", flags, 0o644)
         counters = folder / f"rank-{rank}.counters"

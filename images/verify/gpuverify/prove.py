@@ -40,6 +40,9 @@ class Proof:
         for name in self._job.checks:
             if name not in self.verdicts:
                 self._close(name, self._unmet(name) or self._stopped(name, stop), 0.0)
+                stop = stop and replace(stop, told=True)
+        if stop and not stop.told:
+            self._close(self._job.checks[-1], could_not_run(stop.reason, rank=stop.rank), 0.0)
 
     def facts(self) -> dict[str, Any]:
         """Return versions, devices, and the fault in use."""
@@ -87,13 +90,16 @@ class Proof:
         """The first check without an answer is the one that the stop is about; the others were not reached."""
         if stop is None:
             return could_not_run("the ranks ended without an answer")
-        if any(verdict.reason == stop.reason for verdict in self._raw.values()):
+        if stop.told:
             return could_not_run(f"not reached: {stop.reason}", rank=stop.rank)
         return could_not_run(stop.reason, rank=stop.rank)
 
     def _asked(self, name: str) -> Asked:
         row, plan = self._rows[name], self._plan
-        return Asked(ranks=plan["ranks"], params=row["params"], floors=row["floors"], gpu=plan["gpu"])
+        declared = plan.get("transport")
+        return Asked(
+            ranks=plan["ranks"], params=row["params"], floors=row["floors"], gpu=plan["gpu"], transport=declared
+        )
 
     def _unmet(self, name: str) -> Verdict | None:
         """Return a verdict that names the first prerequisite without a good end; None when all have one (or still run)."""

@@ -31,7 +31,8 @@ class Context:
     """What a check may use: torch, its device, its rank, and the group where it needs one."""
 
     def __init__(self, torch: Any, plan: dict[str, Any], progress: Progress) -> None:
-        self.torch, self._plan, self._progress = torch, plan, progress
+        self.torch, self.plan, self._progress = torch, plan, progress
+        self.folder = progress.folder
         self._places: Any = None
         self.rank, self.ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
         self.device = DEVICES[plan["device"]](torch, int(os.environ["LOCAL_RANK"]))
@@ -45,9 +46,9 @@ class Context:
             "init_method": os.environ.get("GPUVERIFY_INIT", "env://"),
             "rank": self.rank,
             "world_size": self.ranks,
-            "timeout_s": self._plan["deadline_s"],
+            "timeout_s": self.plan["deadline_s"],
         }
-        return Group(self.torch, self._plan["backend"], self.device.where, self._progress, rendezvous)
+        return Group(self.torch, self.plan["backend"], self.device.where, self._progress, rendezvous)
 
     def places(self, elements: int) -> Any:
         """Return h(p) of exact.py for the first `elements` places; made once, for the largest so far."""
@@ -71,12 +72,12 @@ def main(arguments: list[str]) -> int:
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     file = Path(arguments[0])
     plan = json.loads(file.read_text())
-    progress = Progress(file.parent, int(os.environ["RANK"]))
+    progress = Progress(file.parent, int(os.environ["LOCAL_RANK"]))
     context = _ready(plan, progress)
     if context is None:
         return NOT_READY
     for fault in arguments[1:]:
-        FAULTS[fault](context)
+        FAULTS[fault](context, 0)
     for row in plan["checks"]:
         if not BY_NAME[row["name"]].IN_LAUNCHER:
             _run(context, progress, row)

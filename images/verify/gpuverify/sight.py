@@ -8,6 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from gpuverify import nvml
+
 _QUERY = {
     "name": "name",
     "bus_id": "pci.bus_id",
@@ -26,6 +28,8 @@ def look(proc: Path = _PROC) -> dict[str, Any]:
     What cannot be read is None. `problem` says in words why there may be GPUs that are not listed.
     """
     gpus, problem = _by_tool()
+    if not gpus:
+        gpus = _by_nvml()
     if not gpus and proc.is_dir():
         gpus = _by_proc(proc)
     driver = next((gpu["driver"] for gpu in gpus if gpu["driver"]), None)
@@ -58,6 +62,29 @@ def _gpu(line: str) -> dict[str, Any]:
     mib = row.pop("memory_mib", None)
     known = {key: row.get(key) for key in _QUERY if key != "memory_mib"}
     return {**known, "memory_gib": round(int(mib) / 1024, 1) if mib and mib.isdigit() else None}
+
+
+def _by_nvml() -> list[dict[str, Any]]:
+    """The library behind the tool: some containers have the one without the other."""
+    with nvml.opened() as library:
+        if library is None:
+            return []
+        driver = library.versions()["driver"]
+        return [_card({**library.identity(one), **library.state(one)}, driver) for one in library.devices()]
+
+
+def _card(one: dict[str, Any], driver: str) -> dict[str, Any]:
+    told = {name: (None if one[name] == nvml.NOT_READABLE else one[name]) for name in one}
+    words: dict[Any, str] = {True: "Enabled", False: "Disabled"}
+    memory = told["memory_bytes"]
+    return {
+        "name": told["name"],
+        "bus_id": told["bus_id"],
+        "driver": None if driver == nvml.NOT_READABLE else driver,
+        "mig": words.get(told["mig_on"]),
+        "ecc": words.get(told["ecc_on"]),
+        "memory_gib": round(memory / 2**30, 1) if memory else None,
+    }
 
 
 def _by_proc(proc: Path) -> list[dict[str, Any]]:

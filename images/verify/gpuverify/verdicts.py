@@ -27,6 +27,8 @@ class Asked:
     """By figure: {least, expected, source}. Empty: no figure is judged. None: no floor is known."""
     gpu: Mapping[str, Any] | None = None
     """The GPUs that were ordered; None in a rehearsal."""
+    transport: Mapping[str, Any] | None = None
+    """The road between cards that was declared, see transport/expected.py; None: none was."""
 
 
 @dataclass(frozen=True, kw_only=True)

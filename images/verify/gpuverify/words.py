@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpuverify.judging import FAULT
@@ -19,7 +19,8 @@ _CONSEQUENCES = ("not reached: ", "needs ")
 def line(name: str, verdict: Verdict, seconds: float) -> None:
     """Print one check's end, with its main figure."""
     figure = next((f"{key} {value}" for key, value in verdict.figures.items()), "")
-    _print(f"{name:<15} {verdict.word:<14} {seconds:6.1f} s  {figure}".rstrip())
+    told = f"{name:<15} {verdict.word:<14} {seconds:6.1f} s  {figure}".rstrip()
+    _print(told if len(told) <= _WIDTH else f"{told[: _WIDTH - 2]} …")
 
 
 def block(result: Mapping[str, Any]) -> None:
@@ -27,7 +28,7 @@ def block(result: Mapping[str, Any]) -> None:
     bad = [check for check in result["checks"] if check["verdict"] not in GOOD]
     if not bad:
         if result["verdict"] not in GOOD:
-            _field("gpuverify", f"{result['verdict']}: {result['reason']}")
+            field("gpuverify", f"{result['verdict']}: {result['reason']}")
         return
     later = [check for check in bad if check["reason"].startswith(_CONSEQUENCES)]
     planted = [check for check in bad if check["reason"].startswith(FAULT)]
@@ -36,16 +37,29 @@ def block(result: Mapping[str, Any]) -> None:
             _print("")
             _block_of(check)
     if later:
-        _field("not reached", ", ".join(check["name"] for check in later))
+        field("not reached", ", ".join(check["name"] for check in later))
     if planted:
-        _field("proves nothing", planted[0]["reason"])
+        field("proves nothing", planted[0]["reason"])
     if any(check["verdict"] == FAILED for check in bad):
-        _field("", "Do not train on this instance.")
-    _field("logs", str(result["logs"]))
+        field("", "Do not train on this instance.")
+    _findings(result["findings"])
+    field("logs", str(result["logs"]))
+
+
+def _findings(findings: Sequence[Mapping[str, Any]]) -> None:
+    """Print what the ranks' logs show, see docs/doctor.md."""
+    for one in findings:
+        follows = f", a consequence of {', '.join(one['follows'])}" if one["follows"] else ""
+        place = next((f" ({line['file'].rpartition('/')[2]}:{line['line']})" for line in one["evidence"]), "")
+        _print("")
+        field("the logs show", f"{one['id']} {one['title']}{follows}{place}")
+        field("likely cause", one["cause"])
+        field("next step", one["fix"])
+        field("to be sure", one["experiment"])
 
 
 def _block_of(check: Mapping[str, Any]) -> None:
-    _field(check["name"], f"{check['verdict']}: {check['reason']}")
+    field(check["name"], f"{check['verdict']}: {check['reason']}")
     for label, text in (
         (
             "figures",
@@ -57,10 +71,11 @@ def _block_of(check: Mapping[str, Any]) -> None:
         ("next step", check["next"]),
     ):
         if text:
-            _field(label, text)
+            field(label, text)
 
 
-def _field(label: str, text: str) -> None:
+def field(label: str, text: str) -> None:
+    """Print a label and its text, wrapped."""
     options = {"initial_indent": f"{label:<{_LABEL}} ", "subsequent_indent": " " * (_LABEL + 1)}
     _print(textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False, **options) if text else label)  # type: ignore[arg-type]
 

@@ -27,6 +27,13 @@ REFUSED: list[tuple[str, Place, Any, str, str]] = [
     ("gpu_is_known", ("instances", "gpu"), "Auto", "instances.gpu", 'did you mean "auto"?'),
     ("platform_can", ("instances", "nodes"), 2, "instances.nodes", "write 1"),
     ("platform_can", ("disks",), [{**disks("/a")[0], "class": "ssd"}], "disks[0].class", "remove this key"),
+    (
+        "network_can",
+        ("instances", "network"),
+        {"path": "socket", "nics": 1, "nic_gbit_s": 100, "gdr": True},
+        "instances.network.gdr",
+        "write false",
+    ),
     ("limit_covers_proof_and_first_hour", ("prices", "node_hour"), 0.93, "budget.limit", "raise it to 1.01 or more"),
     (
         "hour_is_below_the_ceiling",
@@ -49,6 +56,13 @@ REFUSED: list[tuple[str, Place, Any, str, str]] = [
         {"by": "file", "url_secret": "a"},
         "budget.checkpoint.url_secret",
         "remove it",
+    ),
+    (
+        "interruptions_are_a_range",
+        ("prices", "spot"),
+        {"fewest_per_day": 3, "most_per_day": 2, "lost_min": 9},
+        "prices.spot.most_per_day",
+        "swap the two",
     ),
     ("alarms_rise", ("budget", "alarm_percent"), [50, 50], "budget.alarm_percent", "write [50]"),
     ("alarms_rise", ("budget", "alarm_percent"), [80, 50], "budget.alarm_percent", "write [50, 80]"),

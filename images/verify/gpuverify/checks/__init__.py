@@ -9,6 +9,7 @@ from gpuverify.checks import (
     all_reduce,
     all_to_all,
     broadcast,
+    burn,
     ddp_step,
     first_cuda,
     fsdp_step,
@@ -20,6 +21,7 @@ from gpuverify.checks import (
     ranks,
     reduce_scatter,
     send_recv,
+    transport,
 )
 
 CHECKS: tuple[ModuleType, ...] = (
@@ -27,6 +29,7 @@ CHECKS: tuple[ModuleType, ...] = (
     first_cuda,
     matmul,
     memory,
+    burn,
     ranks,
     pairs,
     all_reduce,
@@ -38,5 +41,6 @@ CHECKS: tuple[ModuleType, ...] = (
     half_sums,
     ddp_step,
     fsdp_step,
+    transport,
 )
 BY_NAME = {module.__name__.rpartition(".")[2]: module for module in CHECKS}

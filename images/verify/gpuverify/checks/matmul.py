@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gpuverify import exact
 from gpuverify.bandwidth import matmul_tflops
+from gpuverify.roofline import peak
 from gpuverify.verdicts import (
+    NO_EXPECTATION,
     Asked,
     Measured,
     Verdict,
@@ -31,7 +34,8 @@ _WRONG = "the device computes wrong: do not train on it"
 def measure(context: Any, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return wrong rows and checksums of the exact products, and the seconds of every timed forward and backward."""
     dtype = getattr(context.torch, params["dtype"])
-    return {"exact": _exact(context, params["size"], dtype), **_timed(context, params, dtype)}
+    known = {"properties": context.device.properties()}
+    return {"exact": _exact(context, params["size"], dtype), **_timed(context, params, dtype), **known}
 
 
 def _exact(context: Any, n: int, dtype: Any) -> dict[str, Any]:
@@ -129,4 +133,16 @@ def _speed(measured: Measured, asked: Asked) -> Verdict:
         return could_not_run("not every forward and backward was timed on every device")
     slowest = max(statistics.median(one) for one in times)
     tflops = 3 * matmul_tflops(size, size, size, slowest)  # forward is one product, backward two
-    return against_floors(good({"tflops": float(f"{tflops:.4g}"), "size": size}), "tflops", asked)
+    verdict = against_floors(good({"tflops": float(f"{tflops:.4g}"), "size": size}), "tflops", asked)
+    return _against_roofline(verdict, measured) if verdict.word == NO_EXPECTATION else verdict
+
+
+def _against_roofline(verdict: Verdict, measured: Measured) -> Verdict:
+    """Tell of a card without a known figure how near it comes to what its properties allow; that passes nothing."""
+    ceilings = [peak(one.get("properties") or {}).get("bf16_tflops") for one in measured.values()]
+    ceiling = min((one for one in ceilings if one), default=None)
+    if ceiling is None:
+        return verdict
+    share = 100 * verdict.figures["tflops"] / ceiling
+    words = f"{verdict.reason}; {share:.3g} % of the {ceiling:.4g} TFLOP/s that its properties allow"
+    return replace(verdict, figures={**verdict.figures, "roofline_tflops": float(f"{ceiling:.4g}")}, reason=words)

@@ -1,0 +1,1 @@
+"""The fault lab: everything that must turn a verdict red, by explicit seams; and clean runs that must not."""

@@ -1,0 +1,42 @@
+"""One rank of the lab: each case a fault and a check, measured by the real code on gloo; no judging here."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from gpuverify import ending
+from gpuverify.checks import BY_NAME
+from gpuverify.faults import FAULTS
+from gpuverify.progress import Progress
+from gpuverify.rank import Context
+
+
+def main(arguments: list[str]) -> int:
+    """Measure the cases [seed, fault, check, params] of FOLDER/cases.json; leave measured-RANK.json there."""
+    folder = Path(arguments[0])
+    ending.end_with_launcher()
+    import torch
+
+    torch.set_num_threads(1)
+    plan = {"device": "cpu", "backend": "gloo", "deadline_s": 60}
+    rank = int(os.environ["RANK"])
+    context = Context(torch, plan, Progress(folder, rank))
+    measured = [_measure(context, *case) for case in json.loads((folder / "cases.json").read_text())]
+    (folder / f"measured-{rank}.json").write_text(json.dumps(measured))
+    context.leave()
+    return 0
+
+
+def _measure(context: Any, seed: int, fault: str | None, check: str, params: dict[str, Any]) -> Any:
+    if fault:
+        context.group.align()
+        FAULTS[fault](context, seed)
+    measured = BY_NAME[check].measure(context, params)
+    for seam in (context.group, context.device):
+        for name in [name for name, value in vars(seam).items() if callable(value) and not name.startswith("_")]:
+            delattr(seam, name)  # what a fault put in front of the method
+    context.group.align()
+    return measured

@@ -1,0 +1,172 @@
+"""Every fault of the lab: where it is put, what must come of it, and the words that must name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpuverify.lab import receipts, spoils
+from gpuverify.lab.samples import CHECKS as RECORDED
+from gpuverify.verdicts import COULD_NOT_RUN, FAILED, PASSED
+
+RANKS, LAUNCHER, JUDGE = "ranks", "launcher", "judge"
+"""Where: real rank processes over gloo; the real launcher over scripted ranks; the judge over a changed recording."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One fault and one check that must find it; no fault is a clean run, which must pass."""
+
+    fault: str | None
+    check: str
+    where: str
+    expected: str
+    says: str = ""
+    """Pattern that the reason must hold; `{victim}` is the rank that was hit. Empty: the reason must be empty, too."""
+    part: tuple[str, ...] = ()
+    """Of the scripted victim: what it does instead of answering."""
+    spoil: Callable[[dict[int, Any], int], object] | None = None
+    """Of a recording: how it is changed, given the rank or card that has the fault."""
+    recording: Callable[[], receipts.Recording] | None = None
+    """What was recorded, where the fault is in the recording itself; None: the good recording of the check."""
+
+
+_KIB, _MIB = 2**10, 2**20
+_LOOP = {"sizes": [8 * _KIB, 256 * _KIB], "warmups": 5, "iterations": 3}
+_STEP = {"batch": 4, "width": 16}
+PARAMS: Mapping[str, Mapping[str, Any]] = {
+    "first_cuda": {"elements": 2**10},
+    "matmul": {"size": 96, "warmups": 1, "iterations": 2, "dtype": "float32"},
+    "burn": {"size": 64, "windows": 8, "window_s": 0.002, "dtype": "float32", "most_drop": 0},
+    "memory": {"least_share": 0, "most_bytes": _MIB},
+    "ranks": {},
+    "pairs": {"sizes": [64 * _KIB], "warmups": 1, "iterations": 2},
+    **dict.fromkeys(("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv"), _LOOP),
+    "half_sums": {"sizes": [8 * _KIB, 64 * _KIB], "warmups": 1, "iterations": 2},
+    "transport": {"size": 256 * _KIB, "warmups": 1, "iterations": 3, "loops": [], "loop_deadline_s": 60},
+    "ddp_step": _STEP,
+    "fsdp_step": _STEP,
+}
+"""What the real rank processes are asked for: small, for many rounds."""
+
+_MOVES = ("all_gather", "all_to_all", "broadcast", "send_recv", "pairs")
+_SUMS = ("all_reduce", "reduce_scatter")
+_WRONG = r"rank {victim}: \d+ wrong elements"
+_ANY = r"rank \d+: \d+ wrong elements"
+
+
+def _found(fault: str, says: str, *checks: str) -> tuple[Row, ...]:
+    return tuple(Row(fault=fault, check=check, where=RANKS, expected=FAILED, says=says) for check in checks)
+
+
+_OVER_RANKS = (
+    *(Row(fault=None, check=check, where=RANKS, expected=PASSED) for check in PARAMS),
+    *_found("no_op_collective", _ANY, *_SUMS, *_MOVES, "half_sums"),
+    *_found("constant_result", _WRONG, *_SUMS, *_MOVES, "half_sums"),
+    *_found("wrong_element", r"rank {victim}: \d+ wrong elements at 262144 bytes", "all_reduce"),
+    *_found("late_wrong_element", r"rank {victim}: 2 wrong elements", "all_reduce"),
+    *_found("nan_element", rf"{_WRONG}.*: nan for", *_SUMS, *_MOVES, "half_sums"),
+    *_found("swapped_blocks", _WRONG, "all_gather", "all_to_all"),
+    *_found("shifted_block", _WRONG, *_SUMS, *_MOVES, "half_sums"),
+    *_found("stale_result", _WRONG, *_SUMS, *_MOVES, "half_sums"),
+    *_found("doubled_rank", "rank {victim} took part 2 times", *_SUMS),
+    *_found("doubled_rank", _ANY, "half_sums"),
+    *_found("missing_rank", "rank {victim} took part 0 times", *_SUMS),
+    *_found("missing_rank", _ANY, "half_sums"),
+    *_found("wrong_product", r"rank {victim}: wrong rows of exact products: 1 in forward", "matmul"),
+    *_found("late_wrong_product", r"rank {victim}: \d+ elements of equal products changed in window", "burn"),
+    *_found("stuck_bit", r"rank {victim}: \d+ wrong words", "memory"),
+    *_found("aliased_address", r"rank {victim}: \d+ wrong words", "memory"),
+    *_found("unsynced_step", r"gradients differ|different weights", "ddp_step", "fsdp_step"),
+)
+
+_GOOD = ("ready", "enter first_cuda", "measured first_cuda")
+
+
+def _ended(fault: str, says: str, *part: str) -> Row:
+    return Row(fault=fault, check="first_cuda", where=LAUNCHER, expected=COULD_NOT_RUN, says=says, part=part)
+
+
+_OVER_LAUNCHER = (
+    Row(fault=None, check="first_cuda", where=LAUNCHER, expected="rehearsed", part=_GOOD),
+    _ended("killed at start", "rank {victim} was killed by SIGKILL before it had torch", "kill"),
+    _ended("killed in a check", "rank {victim} was killed by SIGKILL in first_cuda", *_GOOD[:2], "kill"),
+    _ended("hung before it", "no answer within .* s; rank {victim} is furthest behind", "ready", "hang"),
+    _ended("hung in it", "rank {victim} is furthest behind, in first_cuda", *_GOOD[:2], "collective", "hang"),
+    _ended("hung after it", "rank {victim} is furthest behind", *_GOOD[:2], "collective", "came_back", "hang"),
+    _ended("good text, bad exit code", "rank {victim} ended with exit code 7", *_GOOD, "exit 7"),
+    _ended("no text, good exit code", "rank {victim} ended with exit code 0", *_GOOD[:2], "exit 0"),
+    _ended("unparsable output", "rank {victim}", *_GOOD[:2], 'says {"event": nonsense}\\n', "hang"),
+    _ended("truncated output", "rank {victim}", *_GOOD[:2], 'says {"event": "measured", "chec', "exit 0"),
+    _ended("answered twice", "measured twice", *_GOOD, "measured first_cuda"),
+    _ended("no torch", "rank {victim}: ImportError", "not_ready ImportError: no torch"),
+)
+
+
+def _spoiled(fault: str, spoil: Any, says: str, *checks: str, expected: str = FAILED) -> tuple[Row, ...]:
+    return tuple(
+        Row(fault=fault, check=check, where=JUDGE, expected=expected, says=says, spoil=spoil) for check in checks
+    )
+
+
+_TIMED = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv", "matmul", "pairs")
+FLOOR_SHARE = 0.9
+"""Of the recording's own figure: the floor that the lab sets for it."""
+
+_CONDITIONS = (
+    ("another PCI device", spoils.condition(pci_device="2331"), "GPU {victim}: PCI device 2331"),
+    ("a link down", spoils.condition(nvlinks_active=17), "GPU {victim}: 17 of 18 NVLinks"),
+    ("half the lanes", spoils.condition(pcie_width=8), "GPU {victim}: 8 of 16 PCIe lanes"),
+    ("ECC off", spoils.condition(ecc_on=False), "GPU {victim}: ECC is off"),
+    ("a row to be remapped", spoils.condition(remap_pending=True), "GPU {victim}: a row of its memory waits"),
+    ("clocks held down", spoils.condition(slowdown=0x40), "GPU {victim}: the hardware holds its clocks"),
+    ("power capped", spoils.condition(power_limit_mw=500_000), "GPU {victim}: its power is limited to 500 W"),
+    ("fabric not started", spoils.condition(fabric="not started"), "GPU {victim}: the NVLink fabric is not started"),
+    ("wrong driver", spoils.host(driver_module="570.86.15"), "module is 570.86.15, its library"),
+    ("an Xid in the log", spoils.host(kernel_log={"xids": {"79": 1}, "sxids": 0}), "kernel log has Xid 79"),
+)
+
+_OVER_JUDGE = (
+    *(Row(fault=None, check=check, where=JUDGE, expected=PASSED) for check in RECORDED),
+    *_spoiled("a rank 20 % slow", spoils.slowed(1.25), r", floor .*expected", *_TIMED, "burn"),
+    *_spoiled("just under the floor", spoils.slowed(1 / 0.899), r", floor .*expected", *_TIMED),
+    *_spoiled("just over the floor", spoils.slowed(1 / 0.901), "", *_TIMED, expected=PASSED),
+    *_spoiled("slow after a while", spoils.slowed(1.25, 0.5), "rank {victim} slowed from .* to", "burn"),
+    *_spoiled("a rank missing", spoils.lost, r"ranks \[{victim}\] measured nothing", *_TIMED, expected=COULD_NOT_RUN),
+    *_spoiled("a rank too many", spoils.doubled, "measured nothing", *_TIMED, expected=COULD_NOT_RUN),
+    *_spoiled("a timing is NaN", spoils.untimed, "rank|timed", *_TIMED, expected=COULD_NOT_RUN),
+    *_spoiled("7 of 8 GPUs", spoils.fewer_cards, r"\d GPUs seen, \d declared", "inventory"),
+    *_spoiled(
+        "another GPU model", spoils.card(name="NVIDIA H20"), "GPU {victim} is 'NVIDIA H20', declared", "inventory"
+    ),
+    *_spoiled("same name, less memory", spoils.card(memory_gib=63.0), "GPU {victim} has 63.0 GiB", "inventory"),
+    *_spoiled("MIG on", spoils.card(mig="Enabled"), r"GPU {victim} is split \(MIG on\)", "inventory"),
+    *(row for fault, spoil, says in _CONDITIONS for row in _spoiled(fault, spoil, says, "inventory")),
+    *_spoiled(
+        "a card that is used",
+        spoils.condition(processes=1),
+        "GPU {victim}: 1 other processes use it",
+        "inventory",
+        expected=COULD_NOT_RUN,
+    ),
+)
+
+
+def _recorded(fault: str, recording: Any, says: str, expected: str = FAILED) -> Row:
+    return Row(fault=fault, check="transport", where=JUDGE, expected=expected, says=says, recording=recording)
+
+
+_OVER_ROADS = (
+    _recorded("socket instead of IB", receipts.by_socket, "NET/Socket, ib declared"),
+    _recorded("1 NIC of 8", receipts.one_nic, r"1 of 8 NICs"),
+    _recorded("1 NIC of 8 by counters", receipts.one_nic_counts, "1 of 8 NICs sent a fair part"),
+    _recorded("GPUDirect absent", receipts.without_gpudirect, "without GPUDirect"),
+    _recorded("SHM instead of P2P", receipts.by_memory, r"by SHM \(direct/direct\) and not P2P"),
+    _recorded("another algorithm", receipts.another_algorithm, "algorithm RING .*, expected NVLS"),
+    _recorded("mixed NCCL versions", receipts.mixed_versions, "NCCL differs: 2.21.5, 2.27.3"),
+    _recorded("truncated log", receipts.truncated_log, "rank 0|log", COULD_NOT_RUN),
+    _recorded("unreadable counters", receipts.unreadable, "readable|counters|shown", COULD_NOT_RUN),
+)
+
+ROWS: tuple[Row, ...] = (*_OVER_RANKS, *_OVER_LAUNCHER, *_OVER_JUDGE, *_OVER_ROADS)

@@ -1,0 +1,61 @@
+"""Good recordings, changed as a bad machine would have it: one function per fault that only a judge can be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_Measured = dict[int, Any]
+
+
+def _rows(one: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Whatever of a measurement has `seconds`."""
+    return list(one.get("rows") or one.get("windows") or one.get("peers", {}).values() or [one])
+
+
+def slowed(by: float, start: float = 0.0) -> Callable[[_Measured, int], None]:
+    """Make one rank `by` times slower, from a share `start` of its rows on."""
+
+    def does(measured: _Measured, hit: int) -> None:
+        rows = _rows(measured[hit])
+        for row in rows[int(start * len(rows)) :]:
+            seconds = row["seconds"]
+            row["seconds"] = [one * by for one in seconds] if isinstance(seconds, list) else seconds * by
+
+    return does
+
+
+def lost(measured: _Measured, hit: int) -> None:
+    """A rank measured nothing."""
+    del measured[hit]
+
+
+def doubled(measured: _Measured, hit: int) -> None:
+    """There is one rank too many: a copy of another."""
+    measured[max(measured) + 1] = measured[hit]
+
+
+def untimed(measured: _Measured, hit: int) -> None:
+    """A timing is no number."""
+    rows = _rows(measured[hit])
+    rows[-1]["seconds"] = [float("nan")] * len(rows[-1]["seconds"])
+
+
+def fewer_cards(measured: _Measured, hit: int) -> None:
+    """One card is not there."""
+    del measured[0]["gpus"][hit]
+
+
+def card(**facts: Any) -> Callable[[_Measured, int], None]:
+    """Change facts of one card."""
+    return lambda measured, hit: measured[0]["gpus"][hit].update(facts)
+
+
+def condition(**facts: Any) -> Callable[[_Measured, int], None]:
+    """Change what NVML says of one card."""
+    return lambda measured, hit: measured[0]["cards"][hit].update(facts)
+
+
+def host(**facts: Any) -> Callable[[_Measured, int], None]:
+    """Change what the kernel says of the host."""
+    return lambda measured, hit: measured[0]["host"].update(facts)
