@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from burnmeter.book import MOST_LOOKS
 from burnmeter.compaction import segments, thinned
 from burnmeter.ledger import Writer, encode, read
-from burnmeter.meter import MOST_LOOKS
 from burnmeter.state import fold
 
 _TICK_S, _DAY_S = 15, 86_400

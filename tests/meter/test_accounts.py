@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnmeter import accounts, clock, meter
+from burnmeter import accounts, book, clock
 from burnmeter.compaction import segments, thinned
 from burnmeter.instance import Sample, sample
 from burnmeter.ledger import Writer, read
@@ -69,7 +69,7 @@ class _Pair:
 
     def kill(self) -> None:
         """Nothing is closed in order: the lock is all that ends with a process."""
-        self.killed._writer.close()
+        self.killed._book.close()
         self.killed = Meter(self.folders[1])
 
 
@@ -78,7 +78,7 @@ def test_killed_a_thousand_times_it_accounts_to_the_cent(
 ) -> None:
     """At random moments, between looks at random distances, while prices, instances and the wall clock change."""
     monkeypatch.setattr("os.fsync", lambda _: None)
-    monkeypatch.setattr(meter, "MOST_LOOKS", 20)
+    monkeypatch.setattr(book, "MOST_LOOKS", 20)
     monkeypatch.setattr("burnmeter.status.write", lambda *_: None)
     chance, pair = random.Random(11), _Pair(tmp_path, monkeypatch)
     for number in range(1000):
@@ -152,7 +152,7 @@ def test_a_day_of_looks_becomes_two(tmp_path: Path) -> None:
 
 
 def test_a_meter_shortens_its_own_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meter, "MOST_LOOKS", 10)
+    monkeypatch.setattr(book, "MOST_LOOKS", 10)
     pair = _Pair(tmp_path, monkeypatch)
     for _ in range(25):
         pair.clock.boottime += 15

@@ -57,7 +57,7 @@ def test_the_ladder_to_its_end(real: Real) -> None:
     assert not lives(run.pid)
     assert not lives(bystander.pid)
     until(lambda: "x/release/2" in real.told(), "the last notice")
-    assert real.taken()[-4:] == ["checkpoint", "notify-100", "stop", "release"]
+    assert [name for name in real.taken() if "notify" not in name] == ["checkpoint", "stop", "release"]
     done_rungs = {one["rung"] for one in read(real.meter / "ledger.jsonl").records if one["kind"] == "done"}
     assert "checkpoint" in done_rungs, "its answer is in the ledger"
     assert len(real.told()) == len(set(real.told())), "people are told once"

@@ -7,38 +7,24 @@ import queue
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from burnmeter import accounts, asking, clock, decide, ladder, orders, owner, signs, status
 from burnmeter import plan as plans
+from burnmeter.book import Book, Pace
 from burnmeter.channels import Notice
-from burnmeter.compaction import superfluous, thinned
 from burnmeter.delivery import Deliveries
 from burnmeter.errand import Errands
 from burnmeter.instance import Eyes, Sample, with_others
-from burnmeter.ledger import LedgerError, Writer
 from burnmeter.plan import Program
-from burnmeter.state import fold
+from burnmeter.state import State
 
 _LAST_WORDS_S = 5.0
 _LEDGER_TROUBLE = "ledger"
 _BREAKS = (OSError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
 """What a look can meet in files that others write."""
-MOST_LOOKS = 2880
-"""Records between two shortenings: twelve hours of looks at fifteen seconds."""
 _RENEW = "renew"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pace:
-    """How often is written what a look alone changes. Seconds."""
-
-    status_s: float = 0.0
-    """Between two statuses that say nothing new."""
-    sync_s: float = 60.0
-    """Until a look is safe from a power cut; rungs, orders and arrivals are at once, and every look before them."""
 
 
 class Meter:
@@ -51,25 +37,27 @@ class Meter:
         self._pace, self._told_at = pace or Pace(), 0.0
         self._told: object = None
         self._utilisation = utilisation
-        self._writer = Writer(folder / "ledger.jsonl")
-        if self._writer.contents.warning:
-            self._log(self._writer.contents.warning)
-        self.state = fold(self._writer.contents.records)
-        self._looks = superfluous(self._writer.contents.records)
-        self._writer.forget()
-        self.trouble = ""
-        """Why the ledger does not take records; empty when it does."""
+        self._book = Book(folder / "ledger.jsonl", self._pace, self._log)
         self._plan_version = _version(folder)
         self.plan = plans.load(folder)
         self.wait_s = 0.0
         """Seconds until the next look is due."""
         self._owner_trouble = ""
-        self._synced = time.monotonic()
         self._owed = False
         self._deliveries: Deliveries | None = None
         self._errands = Errands()
         self._eyes = Eyes(self.plan.instance)
         self._arm()
+
+    @property
+    def state(self) -> State:
+        """What the ledger adds up to."""
+        return self._book.state
+
+    @property
+    def trouble(self) -> str:
+        """Why the ledger does not take records; empty when it does."""
+        return self._book.trouble
 
     def tick(self) -> None:
         """Look once, and do what follows; a look that breaks is told, and the next one tries again."""
@@ -143,7 +131,7 @@ class Meter:
         if self._deliveries:
             self._deliveries.finish(_LAST_WORDS_S)
         self._note_arrivals()
-        self._writer.close()
+        self._book.close()
 
     def troubles(self) -> list[str]:
         """Return what is wrong with ledger, shared folder or channels, in words."""
@@ -245,28 +233,7 @@ class Meter:
             path.unlink(missing_ok=True)
 
     def _record(self, record: Mapping[str, Any], *, durable: bool = True) -> None:
-        """The record counts from now on, also where the disk does not take it; then people are told that it does not."""
-        self.state = fold([record], self.state)
-        look = record["kind"] == "used"
-        try:
-            self._writer.append(record, durable=self._sync_is_due() if look else durable)
-            self._looks += 1
-            if look and self._looks > MOST_LOOKS:
-                self._looks = 0
-                self._writer.replace(thinned)
-            self.trouble = ""
-        except LedgerError as error:
-            if str(error) != self.trouble:
-                self._log(str(error))
-            self.trouble = str(error)
-
-    def _sync_is_due(self) -> bool:
-        """A look that a power cut takes is made up for by the next one: it counts from the instance's start."""
-        now = time.monotonic()
-        if now - self._synced < self._pace.sync_s:
-            return False
-        self._synced = now
-        return True
+        self._book.write(record, durable=durable)
 
     def _note_arrivals(self) -> None:
         while self._deliveries is not None:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from burnmeter import clock, process, signs
+from burnmeter.book import Pace
 from burnmeter.ledger import LedgerError
 from burnmeter.loop import Bell, Crowd
-from burnmeter.meter import Meter, Pace
+from burnmeter.meter import Meter
 from burnmeter.plan import PlanError
 
 LEAVE = "disarmed"
