@@ -11,6 +11,7 @@ from typing import Any
 
 from burnmeter import clock, decide, ladder, process
 from burnmeter.decide import View
+from burnmeter.state import HOUR
 
 _PLACES = Decimal("0.0001")
 
@@ -91,7 +92,7 @@ def _rows(view: View) -> Iterator[dict[str, Any]]:
 def _price(view: View, seconds: float) -> str:
     """What goes on being spent before the rung comes."""
     rate = view.purses[ladder.LIMIT].rate_per_h(alive=view.seen.alive)
-    return money(rate * Decimal(str(round(seconds, 3))) / 3600)
+    return money(rate * Decimal(str(round(seconds, 3))) / HOUR)
 
 
 def _paused_until(view: View) -> str | None:
