@@ -157,7 +157,7 @@ class Meter:
         )
 
     def _troubles(self) -> list[str]:
-        return [*filter(None, [self.trouble]), *self._deliveries.failures.values()]
+        return [*filter(None, [self.trouble]), *self._deliveries.failures]
 
     def _log(self, text: str) -> None:
         with contextlib.suppress(OSError):  # on a full disk the watch goes on without words
