@@ -39,7 +39,7 @@ class Attempt(threading.Thread):
     def outcome(self, patience_s: float) -> DeliveryError | None:
         """Return why it was not taken, None when it was."""
         self.join(patience_s)
-        return DeliveryError(f"no answer within {patience_s:.0f} s") if self.is_alive() else self._error
+        return DeliveryError(f"no answer within {ATTEMPT_S:.0f} s") if self.is_alive() else self._error
 
 
 class Lane:

@@ -67,6 +67,11 @@ class Plan:
         """Whether the compute ends at the limit."""
         return self.at_limit != "notify"
 
+    @property
+    def pages(self) -> tuple[str, int] | None:
+        """Where the meter answers questions."""
+        return (str(self.health["address"]), int(self.health["port"])) if self.health else None
+
 
 def parse(text: str) -> Plan:
     """Return the plan in `text`; raise PlanError naming everything wrong. Never quotes a channel: its URL is a secret."""
