@@ -18,6 +18,8 @@ from burnmeter.channels import DeliveryError
 from burnmeter.channels.smtp import deliver
 from tests.meter.channels.peers import NOTICE, certificate, free_port
 
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+"""The server's own."""
 USER, PASSWORD = "meter", "s3cr3t-of-the-mail"
 
 
@@ -28,13 +30,17 @@ class Mailbox:
         self.mails: list[tuple[EmailMessage, bool]] = []
         self.refuses = ""
 
-    async def handle_RCPT(self, _: SMTP, __: Session, envelope: Envelope, to: str, ___: Any) -> str:
+    async def handle_RCPT(  # noqa: N802
+        self, _: SMTP, __: Session, envelope: Envelope, to: str, ___: Any
+    ) -> str:
         if to == self.refuses:
             return f"550 no {to} here"
         envelope.rcpt_tos.append(to)
         return "250 OK"
 
-    async def handle_DATA(self, _: SMTP, session: Session, envelope: Envelope) -> str:
+    async def handle_DATA(  # noqa: N802
+        self, _: SMTP, session: Session, envelope: Envelope
+    ) -> str:
         mail = message_from_bytes(bytes(envelope.content or b""), policy=policy.default)
         assert isinstance(mail, EmailMessage)
         self.mails.append((mail, session.ssl is not None))
