@@ -15,6 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from cli import schedule
+from cli.summary import channel_lines
 from components.config import ConfigErrors, Experiment, read_file
 from components.meter_plan import meter_plan, secrets_named
 from components.price import whole_life
@@ -31,6 +32,8 @@ def main(argv: list[str]) -> int:
     try:
         if chosen.what == "simulate":
             return _simulate(chosen)
+        if chosen.what == "test":
+            return _test(chosen)
         status = _order(chosen) if chosen.what in _ORDERS else _ask(_folder(_experiment(chosen.stack)), "status")
     except (ConfigErrors, ValueError) as error:
         print(error, file=sys.stderr)
@@ -45,13 +48,11 @@ def main(argv: list[str]) -> int:
 
 
 def _parsed(argv: list[str]) -> argparse.Namespace:
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("-s", "--stack", default="local", metavar="EXPERIMENT", help="default: local")
-    common.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")
-    common.add_argument("--debug", action="store_true", help="show tracebacks")
-    parser = argparse.ArgumentParser(prog="./burnin meter", allow_abbrev=False, parents=[common])
+    parser = argparse.ArgumentParser(prog="./burnin meter", allow_abbrev=False, parents=[_common("local", said=False)])
+    common = _common(argparse.SUPPRESS, said=argparse.SUPPRESS)  # else it would undo what stands before the word
     words = parser.add_subparsers(dest="what", required=True, metavar="WORD")
     words.add_parser("status", parents=[common], help="what is spent, the next rung and when it comes")
+    words.add_parser("test", parents=[common], help="a test notice through every channel: who hears an alarm")
     pause = words.add_parser("pause", parents=[common], help="leave idle and stalled runs alone for a while")
     pause.add_argument("--until", required=True, metavar="T", help="in UTC, for example 2026-12-01T08:00:00Z")
     extend = words.add_parser("extend", parents=[common], help="more money or a longer life, at once")
@@ -69,6 +70,15 @@ def _parsed(argv: list[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
+def _common(stack: str, *, said: bool | str) -> argparse.ArgumentParser:
+    """The options that stand before the word or after it; `said` is what a flag is that nobody gave."""
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("-s", "--stack", default=stack, metavar="EXPERIMENT", help="default: local")
+    common.add_argument("--json", action="store_true", default=said, help="one JSON object on stdout, nothing else")
+    common.add_argument("--debug", action="store_true", default=said, help="show tracebacks")
+    return common
+
+
 def _days(text: str) -> float:
     days = float(text)
     if not 0 < days <= 3660:
@@ -79,6 +89,20 @@ def _days(text: str) -> float:
 def _order(chosen: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(chosen, name, None) for name in ("until", "limit", "lifetime_h", "reason")}
     return _ask(_folder(_experiment(chosen.stack)), "order", _ORDERS[chosen.what], given=given)
+
+
+def _test(chosen: argparse.Namespace) -> int:
+    """Return 0 when every channel answered, 1 when one did not, 2 where there is none."""
+    answer = _ask(_folder(_experiment(chosen.stack)), "test")
+    if chosen.json:
+        print(json.dumps(answer))
+    elif not answer["channels"]:
+        print("No channels: an alarm reaches nobody but the meter's own log. docs/alarms.md has them")
+    else:
+        print("\n".join(channel_lines(answer["channels"])))
+    if not answer["channels"]:
+        return 2
+    return 0 if answer["ok"] else 1
 
 
 def _simulate(chosen: argparse.Namespace) -> int:
@@ -113,7 +137,7 @@ def _run(words: list[str], text: str) -> dict[str, Any]:
         text=True,
         check=False,
     )
-    if asked.returncode != 0:
+    if not asked.stdout:
         raise ValueError(asked.stderr.strip())
     found: dict[str, Any] = json.loads(asked.stdout)
     return found

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from components.config import Checkpoint, Experiment
+from components.config import Channel, Checkpoint, Experiment
 from components.price import Price
 
 SCHEMA = "burnin.meter-plan/1"
@@ -19,12 +19,6 @@ def meter_plan(experiment: Experiment, price: Price, secrets: Mapping[str, Any])
     `secrets` holds what the config's secrets are, by name: plain text, or outputs still sealed.
     """
     budget = experiment.budget
-    channels = [
-        {"kind": "webhook", "url": secrets[channel.target]}
-        if channel.kind == "webhook"
-        else {"kind": channel.kind, "path": channel.target}
-        for channel in budget.channels
-    ]
     return {
         "schema": SCHEMA,
         "experiment": experiment.name,
@@ -37,7 +31,9 @@ def meter_plan(experiment: Experiment, price: Price, secrets: Mapping[str, Any])
         "at_limit": budget.at_limit,
         "tick_s": budget.tick_s,
         "grace_s": budget.grace_s,
-        "channels": channels,
+        "channels": [_channel(channel, secrets) for channel in budget.channels],
+        "test_channels": budget.test_channels,
+        "health": budget.health.model_dump() if budget.health else None,
         **_patience(experiment),
         **_sharing(experiment),
         "checkpoint": _checkpoint(budget.checkpoint, secrets) if budget.checkpoint else None,
@@ -48,8 +44,14 @@ def secrets_named(experiment: Experiment) -> tuple[str, ...]:
     """Return the names of the secrets that the budget needs."""
     budget = experiment.budget
     asked = (budget.checkpoint.url_secret,) if budget.checkpoint else ()
-    named = (*(channel.url_secret for channel in budget.channels), *asked)
+    named = (*(name for channel in budget.channels for name in channel.secrets.values()), *asked)
     return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+def _channel(channel: Channel, secrets: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as the meter takes them: where the config names a secret, its value, sealed."""
+    sealed = {key.removesuffix("_secret"): secrets[name] for key, name in channel.secrets.items()}
+    return {**channel.settings, **sealed}
 
 
 def _patience(experiment: Experiment) -> dict[str, Any]:

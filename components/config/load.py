@@ -85,7 +85,7 @@ def _secrets_missing(experiment: Experiment, source: Source | None) -> Iterator[
         if source is None or not source.path.is_file():
             continue
         kept = source.secret(name)
-        step = f"`./burnin config set --secret burnin:{name} URL` keeps it, encrypted"
+        step = f"`./burnin config set --secret burnin:{name} VALUE` keeps it, encrypted"
         if kept is None:
             yield Fault(place, "no such secret in this file", name, step)
         if kept == "open":
@@ -95,8 +95,8 @@ def _secrets_missing(experiment: Experiment, source: Source | None) -> Iterator[
 def _secrets_named(experiment: Experiment) -> Iterator[tuple[Place, str]]:
     budget = experiment.budget
     for index, channel in enumerate(budget.channels):
-        if channel.url_secret is not None:
-            yield ("budget", "channels", index, "url_secret"), channel.url_secret
+        for key, name in channel.secrets.items():
+            yield ("budget", "channels", index, key), name
     if budget.checkpoint is not None and budget.checkpoint.url_secret is not None:
         yield ("budget", "checkpoint", "url_secret"), budget.checkpoint.url_secret
 

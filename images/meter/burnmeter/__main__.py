@@ -1,4 +1,4 @@
-"""`burnmeter WORD`: one JSON line on stdout, words on stderr; exit 0 good, 1 refused by the budget, 2 could not tell."""
+"""`burnmeter WORD`: one JSON line on stdout, words on stderr; exit 0 good, 1 refused or not well, 2 could not tell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from burnmeter import asking, commands, simulate, statement
+from burnmeter import asking, commands, health, simulate, statement
 from burnmeter.commands import RefusedError, TroubleError
 from burnmeter.ledger import LedgerError
 from burnmeter.orders import OrderError
@@ -23,6 +23,8 @@ BY_PLAN: Mapping[str, Callable[[str], dict[str, Any]]] = {
 BY_FOLDER: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "permit": commands.permit,
     "status": commands.show,
+    "test": commands.test,
+    "healthy": health.healthy,
     "run": commands.run,
     "watch": commands.watch_all,
     "statement": statement.state,
@@ -42,7 +44,7 @@ def main() -> int:
         print(f"burnmeter {word}: {trouble}", file=sys.stderr)
         return 2
     print(json.dumps(answer))
-    return 0
+    return 0 if answer.get("ok", True) else 1
 
 
 def _answer(word: str, rest: list[str]) -> dict[str, Any]:

@@ -23,8 +23,10 @@ from burnmeter import (
     orders,
     owner,
     process,
+    serving,
     signs,
     status,
+    trial,
     watch,
     wording,
 )
@@ -69,6 +71,7 @@ def arm(text: str) -> dict[str, Any]:
         "remaining": f"{plan.limit - view.state.spent:.4f}",
         "rate_per_h": str(plan.compute_per_h + plan.storage_per_h),
         "pid": pid,
+        "channels": trial.new_channels(plan, show(str(plan.folder))),
     }
 
 
@@ -140,11 +143,18 @@ def order(folder: str, word: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"ordered": made["order"], **show(folder)}
 
 
+def test(folder: str) -> dict[str, Any]:
+    """Send a test through every channel of the plan in `folder`; return who answered."""
+    answers = trial.all_channels(plans.load(Path(folder)), show(folder))
+    return {"ok": all(one["answered"] for one in answers), "channels": answers}
+
+
 def run(folder: str) -> dict[str, Any]:
     """Be the meter of `folder` until asked to end."""
     bell, crowd = loop.Bell(), loop.Crowd()
     meter = Meter(Path(folder), signs.Gpus().utilisation)
     process.record(Path(folder))
+    serving.attend([meter.health], lambda: meter.plan.pages, lambda text: print(text, file=sys.stderr, flush=True))
     crowd.add(Path(folder), meter)
     crowd.run(bell)
     return {"experiment": meter.plan.experiment, "spent": f"{meter.state.spent:.4f}"}

@@ -33,6 +33,8 @@ class Sample:
     others: Decimal = Decimal(0)
     """Spent by the owner's other experiments."""
     others_per_h: Decimal = Decimal(0)
+    trouble: str = ""
+    """Why a record that is there cannot be read; empty where all can."""
 
     @property
     def living_s(self) -> Decimal:
@@ -43,22 +45,24 @@ class Sample:
 class Eyes:
     """Looks at one instance again and again; reads a file only when it changed."""
 
-    __slots__ = ("_current", "_records", "_seen")
+    __slots__ = ("_current", "_records", "_seen", "_trouble")
 
     def __init__(self, current: Path) -> None:
         self._current = current
         self._seen: object = None
         self._records: list[dict[str, Any]] = []
+        self._trouble = ""
 
     def look(self, now: clock.Moment) -> Sample:
         """Return the record's account and those of earlier instances beside it."""
         if (version := self._version()) != self._seen or version is None:
-            self._records, self._seen = _records(self._current), version
+            self._records, self._seen, self._trouble = _records(self._current), version, _trouble(self._current)
         last = self._records[-1] if self._records else {}
         alive = bool(last) and last.get("ended") is None and lives(last, now.boot_id)
         heartbeat = self._current.parent / "heartbeat"
         seconds = {one["id"]: _seconds(one, heartbeat, now, alive=alive and one is last) for one in self._records}
-        return Sample(seconds=seconds, alive=alive, living=last.get("id", "") if alive else "")
+        living = last.get("id", "") if alive else ""
+        return Sample(seconds=seconds, alive=alive, living=living, trouble=self._trouble)
 
     def _version(self) -> object:
         """Every record is replaced by a rename, which its folder's time shows."""
@@ -111,6 +115,13 @@ def _last_sign(heartbeat: Path, now: clock.Moment) -> float:
     with contextlib.suppress(OSError):
         return min(heartbeat.stat().st_mtime, now.wall)
     return now.wall
+
+
+def _trouble(current: Path) -> str:
+    """No record is no instance; one that says nothing hides what it costs."""
+    if current.exists() and not _read(current):
+        return f"the instance's record {current.name} cannot be read: what it costs is not seen"
+    return ""
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -10,18 +10,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from burnmeter import accounts, asking, clock, decide, ladder, orders, owner, signs, status
+from burnmeter import accounts, asking, clock, decide, ladder, orders, owner, signs, status, telling
 from burnmeter import plan as plans
 from burnmeter.book import Book, Pace
 from burnmeter.channels import Notice
-from burnmeter.delivery import Deliveries
+from burnmeter.delivery import Deliveries, Lane
 from burnmeter.errand import Errands
+from burnmeter.health import Health, Pulse
 from burnmeter.instance import Eyes, Sample, with_others
 from burnmeter.plan import Program
 from burnmeter.state import State
 
 _LAST_WORDS_S = 5.0
-_LEDGER_TROUBLE = "ledger"
 _BREAKS = (OSError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
 """What a look can meet in files that others write."""
 _RENEW = "renew"
@@ -35,7 +35,9 @@ class Meter:
     ) -> None:
         self._folder = folder
         self._pace, self._told_at = pace or Pace(), 0.0
-        self._told: object = None
+        self._told: Mapping[str, Any] | None = None
+        self._news: object = None
+        self.health = Health(folder, self._tell_everyone)
         self._utilisation = utilisation
         self._book = Book(folder / "ledger.jsonl", self._pace, self._log)
         self._plan_version = _version(folder)
@@ -65,11 +67,13 @@ class Meter:
             self._look()
         except _BREAKS as error:
             self._log(f"the look broke: {error!r}")
+            self.health.report("looks", f"the meter cannot look: {type(error).__name__}")
             self.wait_s = self.plan.tick_s
 
     def _look(self) -> None:
         now = clock.now()
         seen = self._sample(now)
+        self.health.report("record", seen.trouble)
         self._follow_orders()
         self._note_outcomes()
         self._record(accounts.used(self.state, self.plan, seen, now))
@@ -77,19 +81,25 @@ class Meter:
             self._act(action, now)
         self._note_answer(now, seen)
         self._note_arrivals()
-        self._hand_over()
         self._publish(now, seen)
         view = decide.look(now, self.state, seen, self.plan)
-        self._tell_status(view)
         self.wait_s = decide.pause_s(view)
+        told = self._tell_status(view)
+        self._hand_over(told)
+        self.health.beat(Pulse(status=told, lanes=self._lanes(), due_s=self.wait_s))
+        self.health.report("ledger", self.trouble and "the ledger takes no records")
 
-    def _tell_status(self, view: decide.View) -> None:
+    def _tell_status(self, view: decide.View) -> Mapping[str, Any]:
         """Among thousands, a status that says nothing new is written once a minute."""
         at = time.monotonic()
         news = (self.state.epoch, len(self.state.taken), len(self.state.orders), view.seen.alive, self.plan.revision)
-        if news != self._told or at - self._told_at >= self._pace.status_s or self.troubles():
-            status.write(self._folder, view, self.troubles())
-            self._told, self._told_at = news, at
+        due = news != self._news or at - self._told_at >= self._pace.status_s or bool(self.troubles())
+        if due or self._told is None:
+            self._told, self._news, self._told_at = status.write(self._folder, view, self.troubles()), news, at
+        return self._told
+
+    def _lanes(self) -> tuple[Lane, ...]:
+        return self._deliveries.lanes if self._deliveries else ()
 
     def attend(self) -> None:
         """Write down what came meanwhile, between two looks: what a channel took is told once, also when we are killed."""
@@ -134,9 +144,10 @@ class Meter:
         self._book.close()
 
     def troubles(self) -> list[str]:
-        """Return what is wrong with ledger, shared folder or channels, in words."""
-        failures = self._deliveries.failures.values() if self._deliveries else ()
-        return [*filter(None, [self.trouble, self._owner_trouble]), *failures]
+        """Return what is wrong with ledger, shared folder, channels or the meter itself, in words."""
+        own = [words for name, words in self.health.wrong.items() if name != "ledger"]
+        failures = self._deliveries.failures if self._deliveries else []
+        return [*filter(None, [self.trouble, self._owner_trouble]), *own, *failures]
 
     def _sample(self, now: clock.Moment) -> Sample:
         seen = self._eyes.look(now)
@@ -241,40 +252,30 @@ class Meter:
                 key, channel = self._deliveries.arrived.get_nowait()
             except queue.Empty:
                 return
-            if not key.endswith(_LEDGER_TROUBLE):
+            if key in self.state.notices:  # what the meter says of itself stands in no ledger
                 self._record({"kind": "delivered", "key": key, "channel": channel})
 
-    def _hand_over(self) -> None:
-        """Channels have threads: they are there while there is something to deliver."""
+    def _hand_over(self, told: Mapping[str, Any]) -> None:
+        """Only what is not delivered is handed over; channels come with the first notice."""
         owed = [
             (index, key, text)
             for index in range(len(self.plan.channels))
             for key, text in self.state.notices.items()
             if (key, index) not in self.state.delivered
         ]
-        if self.trouble:
-            text = f"{self.plan.experiment}: the ledger takes no records; the compute's own deadline still holds"
-            owed += [
-                (index, f"{self.plan.experiment}/{_LEDGER_TROUBLE}", text) for index in range(len(self.plan.channels))
-            ]
         self._owed = bool(owed)
         for index, key, text in owed:
-            self._hand(index, self._notice(key, text))
+            self._hand(index, telling.alarm(key, text, told))
+
+    def _tell_everyone(self, notice: Notice) -> None:
+        self._log(notice.text)
+        for index in range(len(self.plan.channels)):
+            self._hand(index, notice)
 
     def _hand(self, index: int, notice: Notice) -> None:
-        if self._deliveries is None:  # channels have threads: they come with the first notice
+        if self._deliveries is None:
             self._deliveries = Deliveries(self.plan.channels)
         self._deliveries.hand_over(notice, index)
-
-    def _notice(self, key: str, text: str) -> Notice:
-        return Notice(
-            key=key,
-            text=text,
-            experiment=self.plan.experiment,
-            spent=f"{self.state.spent:.2f}",
-            limit=str(self.state.limit),
-            currency=self.plan.currency,
-        )
 
     def _log(self, text: str) -> None:
         with contextlib.suppress(OSError):  # on a full disk the watch goes on without words

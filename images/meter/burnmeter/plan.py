@@ -50,12 +50,15 @@ _KEYS: Mapping[str, tuple[type | tuple[type, ...], Any]] = {
     "signs": (str, ""),
     "terminals": (str, "/dev/pts"),
     "owner": (dict, None),
+    "test_channels": (bool, True),
+    "health": (dict, None),
 }
 """Name → (type, default); a default of None may also be given as null."""
 _INNER: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "idle": {"below_percent": _NUMBER, "for_s": _NUMBER},
     "checkpoint": {"by": str, "deadline_s": _NUMBER, "program": list, "stdin": str, "url": str},
     "owner": {"name": str, "limit": str, "folder": str},
+    "health": {"address": str, "port": int},
 }
 _CHOICES = {
     "at_limit": ("notify", "stop", "release"),
@@ -120,7 +123,7 @@ class Plan:
     alarm_percent: tuple[int, ...]
     at_limit: str
     tick_s: float
-    channels: tuple[Mapping[str, str], ...]
+    channels: tuple[Mapping[str, Any], ...]
     instance: Path
     release: Program
     revision: int
@@ -142,6 +145,15 @@ class Plan:
     """Where the run leaves `heartbeat` at each step, and is asked for a checkpoint."""
     terminals: Path = Path("/dev/pts")
     owner: Owner | None = None
+    test_channels: bool = True
+    """Whether arming sends a test notice through each new channel."""
+    health: Mapping[str, Any] | None = None
+    """{address, port} at which the meter answers questions; None: nowhere."""
+
+    @property
+    def pages(self) -> tuple[str, int] | None:
+        """Where the meter answers questions."""
+        return (str(self.health["address"]), int(self.health["port"])) if self.health else None
 
     @property
     def stops(self) -> bool:
@@ -217,7 +229,7 @@ def _inner_problems(name: str, value: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _fits(value: object, kind: type | tuple[type, ...]) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
+    return isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
 
 
 def _plan(found: Mapping[str, Any]) -> Plan:
@@ -250,6 +262,8 @@ def _plan(found: Mapping[str, Any]) -> Plan:
         checkpoint=_checkpoint(checkpoint) if checkpoint else None,
         signs=Path(found["signs"]) if found["signs"] else None,
         terminals=Path(found["terminals"]),
+        test_channels=found["test_channels"],
+        health=found["health"],
         owner=Owner(name=owner["name"], limit=_money(owner, "limit"), folder=Path(owner["folder"])) if owner else None,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator
@@ -47,14 +48,14 @@ def describe(view: View, trouble: list[str]) -> dict[str, Any]:
     }
 
 
-def write(folder: Path, view: View, trouble: list[str]) -> None:
-    """Replace the status file in one step; where even that fails, the age of the old one tells."""
+def write(folder: Path, view: View, trouble: list[str]) -> dict[str, Any]:
+    """Replace the status file in one step and return what it says; where that fails, the age of the old one tells."""
+    told = describe(view, trouble)
     fresh = folder / f".status.{os.getpid()}"
-    try:
-        fresh.write_text(json.dumps(describe(view, trouble)))
+    with contextlib.suppress(OSError):
+        fresh.write_text(json.dumps(told))
         fresh.replace(folder / "status.json")
-    except OSError:
-        return
+    return told
 
 
 def read(folder: Path) -> dict[str, Any] | None:

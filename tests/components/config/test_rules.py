@@ -22,6 +22,8 @@ def disks(*mounts: str) -> list[dict[str, Any]]:
 
 PRICED = {"hour_is_below_the_ceiling": {"node_hour": 0.2, "as_of": "2026-11-30"}}
 """Rules that speak only where something costs."""
+MAIL = {"kind": "smtp", "host": "mail.example", "sender": "a@mail.example", "to": "b@mail.example"}
+PASSWORD = "budget.channels[0].password_secret"
 REFUSED: list[tuple[str, Place, Any, str, str]] = [
     ("gpu_is_known", ("instances", "gpu"), "H100-SMX-80GB", "instances.gpu", 'did you mean "H100-SXM-80GB"?'),
     ("gpu_is_known", ("instances", "gpu"), "Auto", "instances.gpu", 'did you mean "auto"?'),
@@ -82,6 +84,15 @@ REFUSED: list[tuple[str, Place, Any, str, str]] = [
         [{"kind": "log", "path": "a", "url_secret": "b"}],
         "budget.channels[0].url_secret",
         "remove it",
+    ),
+    ("channels_have_targets", ("budget", "channels"), [{**MAIL, "to": None}], "budget.channels[0].to", "for example"),
+    ("mail_keeps_its_password", ("budget", "channels"), [{**MAIL, "user": "u"}], PASSWORD, "both or neither"),
+    (
+        "mail_keeps_its_password",
+        ("budget", "channels"),
+        [{**MAIL, "user": "u", "password_secret": "p", "security": "none"}],
+        "budget.channels[0].security",
+        "starttls or tls",
     ),
 ]
 
