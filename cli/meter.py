@@ -45,11 +45,8 @@ def main(argv: list[str]) -> int:
 
 
 def _parsed(argv: list[str]) -> argparse.Namespace:
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("-s", "--stack", default="local", metavar="EXPERIMENT", help="default: local")
-    common.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")
-    common.add_argument("--debug", action="store_true", help="show tracebacks")
-    parser = argparse.ArgumentParser(prog="./burnin meter", allow_abbrev=False, parents=[common])
+    parser = argparse.ArgumentParser(prog="./burnin meter", allow_abbrev=False, parents=[_common("local", said=False)])
+    common = _common(argparse.SUPPRESS, said=argparse.SUPPRESS)  # else it would undo what stands before the word
     words = parser.add_subparsers(dest="what", required=True, metavar="WORD")
     words.add_parser("status", parents=[common], help="what is spent, the next rung and when it comes")
     pause = words.add_parser("pause", parents=[common], help="leave idle and stalled runs alone for a while")
@@ -67,6 +64,15 @@ def _parsed(argv: list[str]) -> argparse.Namespace:
     drawn.add_argument("--idle-from-h", type=float, metavar="H", help="as if every GPU were idle from this hour on")
     drawn.add_argument("--stepless-from-h", type=float, metavar="H", help="as if no step were made from this hour on")
     return parser.parse_args(argv)
+
+
+def _common(stack: str, *, said: bool | str) -> argparse.ArgumentParser:
+    """The options that stand before the word or after it; `said` is what a flag is that nobody gave."""
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("-s", "--stack", default=stack, metavar="EXPERIMENT", help="default: local")
+    common.add_argument("--json", action="store_true", default=said, help="one JSON object on stdout, nothing else")
+    common.add_argument("--debug", action="store_true", default=said, help="show tracebacks")
+    return common
 
 
 def _days(text: str) -> float:

@@ -128,3 +128,9 @@ def test_the_status_page_shows_the_ladder_with_the_way_back(
     assert max(map(len, page.splitlines())) <= 80
     for words in ("release, 2026-12-02T09:30:00Z", "taken 12-01 08:00", "+12.35", "900.0000 of 5000 by all of team"):
         assert words in page
+
+
+@pytest.mark.parametrize("words", [["-s", "mine", "--json", "status"], ["status", "-s", "mine", "--json"]])
+def test_options_stand_before_the_word_or_after_it(words: list[str]) -> None:
+    chosen = meter._parsed(words)
+    assert (chosen.stack, chosen.json, chosen.debug) == ("mine", True, False)
