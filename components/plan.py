@@ -118,5 +118,5 @@ def _floors(check: Check, request: PlanRequest, known: Measured | None) -> dict[
         return {}
     if known is None:
         return None if check.floor_needed else {}
-    least = round(known.value * FAIL_SHARE[check.floor], 1)
+    least = round(known.value * FAIL_SHARE[known.key.statistic], 1)
     return {check.floor: {"least": least, "expected": known.value, "source": known.source}}

@@ -83,7 +83,7 @@ def _proof(args: VerificationArgs, half: str) -> ProofArgs:
 
 
 def _plan(args: VerificationArgs, half: str) -> dict[str, Any]:
-    verification = args.experiment.verification
+    verification, network = args.experiment.verification, args.experiment.instances.network
     return make_plan(
         PlanRequest(
             experiment=args.experiment.name,
@@ -93,5 +93,6 @@ def _plan(args: VerificationArgs, half: str) -> dict[str, Any]:
             gpu_count=args.machine.count,
             log_dir=args.platform.logs(half),
             accept_no_expectation=verification.accept_no_expectation,
+            transport=None if network is None else network.model_dump(),
         )
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from components.config.budget import Budget
 from components.config.fields import REQUIRED, Section, told
-from components.config.scalars import WHOLE, Currency, Day, Folder, ImageReference, Money, Mount, Name, Word
+from components.config.prices import Prices
+from components.config.scalars import WHOLE, Folder, ImageReference, Mount, Name, Word
 
 
 class Platform(Section):
@@ -18,6 +18,25 @@ class Platform(Section):
     kind: Literal["local"] = told("local", "Which platform; `local` is this machine.")
     root: Folder | None = told(
         None, "Absolute folder that holds one folder per experiment.", unset="`.state/local` in the project"
+    )
+
+
+class Network(Section):
+    """The NICs of each node that carry what its cards say to each other, as they were paid for."""
+
+    path: Literal["ib", "roce", "efa", "tcpx", "socket"] = told(
+        REQUIRED, "`ib`: InfiniBand; `roce`; `efa`: libfabric; `tcpx`: Google's plugins; `socket`: plain TCP."
+    )
+    nics: Annotated[int, Field(ge=1, le=64), WHOLE] = told(REQUIRED, "NICs of each node that must carry.", unit="NICs")
+    nic_gbit_s: Annotated[int, Field(ge=1, le=3200), WHOLE] = told(REQUIRED, "Rate of each.", unit="Gb/s")
+    gdr: bool = told(
+        False,
+        "Whether they must reach the GPUs' memory themselves (GPUDirect).",
+        rule="`false` with `socket`",
+        strict=True,
+    )
+    least_wire_percent: Annotated[int, Field(ge=0, le=100), WHOLE] = told(
+        0, "Share of their rate below which the proof fails; 0: told and not judged.", unit="percent"
     )
 
 
@@ -34,6 +53,9 @@ class Instances(Section):
     )
     nodes: Annotated[int, Field(ge=1, le=1024), WHOLE] = told(
         1, "Machines of this kind.", unit="nodes", rule="no more than the platform has; `local` has 1"
+    )
+    network: Network | None = told(
+        None, "The road between cards that is proved to have been taken.", unset="only the road inside a node is proved"
     )
     market: Literal["on-demand", "spot", "reserved"] = told(
         "on-demand", "How the machines are paid for; spot ones may be taken away."
@@ -65,18 +87,6 @@ class Image(Section):
     reference: ImageReference | None = told(
         None, "Name and tag, or name and digest.", unset="programs run as plain processes"
     )
-
-
-class Prices(Section):
-    """The user's own prices; none is built in. An amount has up to nine digits and six decimals."""
-
-    currency: Currency = told("USD", "One currency for the whole experiment.")
-    node_hour: Money = told(REQUIRED, "One node for one hour.", unit="currency per hour")
-    disk_gib_month: Money = told(
-        Decimal(0), "One GiB of disk for one month of 730 hours.", unit="currency per GiB and month"
-    )
-    egress_gib: Money = told(Decimal(0), "One GiB that leaves the cloud.", unit="currency per GiB")
-    as_of: Day = told(REQUIRED, "Day these prices were read, in quotes.")
 
 
 class Verification(Section):

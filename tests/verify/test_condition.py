@@ -94,7 +94,7 @@ def test_a_program_s_own_xids_are_no_fault_of_the_card() -> None:
         ({"rdma": [PORT, {**PORT, "name": "mlx5_1/1", "state": "DOWN"}]}, "1 RDMA ports are active"),
         ({"rdma": [PORT, {**PORT, "name": "mlx5_1/1", "gbit_s": 200.0}]}, "1 RDMA ports are active at 400"),
         ({"memlock_bytes": 65536}, "only 65536 bytes may be locked"),
-        ({"peermem": False}, "neither nvidia-peermem nor DMA-BUF"),
+        ({"peermem": False, "dma_buf": False}, "neither nvidia-peermem nor DMA-BUF"),
     ],
 )
 def test_nics_that_were_paid_for_must_be_there_and_usable(host: dict[str, Any], words: str) -> None:

@@ -59,7 +59,7 @@ def _all_rehearsed(done: Done) -> None:
 def test_a_wrong_value_fails_and_says_so(plan: Maker, torch_python: str) -> None:
     done = run_program(only(plan("nccl"), "ranks", "all_reduce"), "--fault", "wrong_element", python=torch_python)
     assert (done.code, done.result["verdict"]) == (1, "failed")
-    assert done.check("all_reduce")["rank"] == 0
+    assert done.check("all_reduce")["rank"] == 1
     assert done.check("ranks")["verdict"] == "could_not_run", "a run with a fault proves nothing"
     assert done.result["facts"]["fault"] == "wrong_element"
     for words in ("wrong elements at 262144 bytes", "likely cause", "Do not train", done.result["logs"]):

@@ -31,7 +31,7 @@ ROWS = (
     Gpu(model="H100-NVL-94GB", names=("NVIDIA H100 NVL",), pci_devices=("2321",), memory_gb=94, memory_tb_s=3.9,
         tf32_tflops=417.5, bf16_tflops=835.5, fp16_tflops=835.5, fp8_tflops=1670.5, nvlink_gb_s=600, nvlinks=None,
         pcie_gen=5, ecc=True, tdp_w=400, source=_H100,
-        measured=(gate(busbw("all_reduce", 2, 16, 208, "Azure/azurehpc-health-checks, its own least")),)),
+        measured=(gate(busbw("all_reduce", 2, 16, 208, "Azure/azurehpc-health-checks"), "least"),)),
     Gpu(model="H800-SXM-80GB", names=("NVIDIA H800", "NVIDIA H800 80GB HBM3"), pci_devices=("2324",), memory_gb=80,
         memory_tb_s=3.35, tf32_tflops=494.5, bf16_tflops=989, fp16_tflops=989, fp8_tflops=1979, nvlink_gb_s=400,
         nvlinks=8, pcie_gen=5, ecc=True, tdp_w=700, source="NVIDIA H800 datasheet, as resellers print it"),

@@ -15,14 +15,15 @@ from gpuverify import ending, launcher, result, torchrun, words
 from gpuverify.faults import FAULTS
 from gpuverify.plan import PlanError, read
 from gpuverify.prove import Proof
-from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES
+from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES, FAILED
 
 _USE = """expected one of:
   gpuverify run [--plan FILE] [--fault NAME]   follow a plan (without FILE: from stdin)
   gpuverify node --plan FILE --nodes N --node I --rendezvous HOST:PORT
                                                one node of many: which of them is bad?
   gpuverify inventory                          the GPUs and the state of this machine, as JSON, without torch
-  gpuverify faults [--rounds N] [--seed S]     what must turn a verdict red: does it? (needs torch)"""
+  gpuverify faults [--rounds N] [--seed S]     what must turn a verdict red: does it? (needs torch)
+  gpuverify doctor LOG… [--json]               what logs show: cause, fix, an experiment"""
 _PROGRAMS = {
     "rank": "gpuverify.isolation.stand_in",
     "node": "gpuverify.isolation.command",
@@ -30,6 +31,7 @@ _PROGRAMS = {
     "share": "gpuverify.isolation.share",
     "warm": "gpuverify.isolation.warm",
     "loop": "gpuverify.transport.loop",
+    "doctor": "gpuverify.doctor.command",
     "faults": "gpuverify.lab.run",
     "lab-rank": "gpuverify.lab.rank",
     "lab-scripted": "gpuverify.lab.scripted",
@@ -84,9 +86,22 @@ def _run(file: str | None, fault: str | None) -> int:
         if "BURNIN_DEBUG" in os.environ:
             traceback.print_exc()
     _on_signals(signal.SIG_IGN)
+    if folder and torchrun.speaks() and answer["verdict"] in (FAILED, COULD_NOT_RUN):
+        answer = {**answer, "findings": _consulted(folder)}
     if torchrun.speaks() and not _told(answer, folder):
         return EXIT_CODES[COULD_NOT_RUN]
     return EXIT_CODES[answer["verdict"]]
+
+
+def _consulted(folder: Path) -> list[dict[str, Any]]:
+    """Ask the doctor about the ranks' logs; whatever happens to it, the verdict stands."""
+    from gpuverify.doctor import after_run
+
+    try:
+        return after_run.findings(folder)
+    except Exception as error:
+        print(f"the doctor itself failed: {type(error).__name__}: {error}", file=sys.stderr)
+        return []
 
 
 def _told(answer: dict[str, Any], folder: Path | None) -> bool:

@@ -47,7 +47,7 @@ def _host(root: Path, versions: dict[str, Any]) -> dict[str, Any]:
         "peermem": _exists(root / "sys" / "module", "nvidia_peermem"),
         "dma_buf": _dma_buf(root),
         "kernel_log": _kernel_log(root / "dev" / "kmsg"),
-        "counters": counters.snapshot(root / "sys" / "class"),
+        "counters": counters.snapshot(root),
     }
 
 

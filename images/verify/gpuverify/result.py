@@ -29,13 +29,14 @@ def make(plan: Mapping[str, Any], proof: Proof) -> dict[str, Any]:
         "logs": plan["log_dir"],
         "seconds": round(sum(proof.phases.values()), 1),
         "phases": {name: round(seconds, 2) for name, seconds in proof.phases.items()},
+        "findings": [],
         "reason": "",
     }
 
 
 def refused(reason: str, logs: Path | None = None) -> dict[str, Any]:
     """Return the result of a plan that was not followed at all."""
-    empty: dict[str, Any] = {"checks": [], "facts": {}, "seconds": 0.0, "phases": {}}
+    empty: dict[str, Any] = {"checks": [], "facts": {}, "seconds": 0.0, "phases": {}, "findings": []}
     return {
         "schema": SCHEMA,
         "verdict": COULD_NOT_RUN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpuverify.judging import FAULT
@@ -19,7 +19,8 @@ _CONSEQUENCES = ("not reached: ", "needs ")
 def line(name: str, verdict: Verdict, seconds: float) -> None:
     """Print one check's end, with its main figure."""
     figure = next((f"{key} {value}" for key, value in verdict.figures.items()), "")
-    _print(f"{name:<15} {verdict.word:<14} {seconds:6.1f} s  {figure}".rstrip())
+    told = f"{name:<15} {verdict.word:<14} {seconds:6.1f} s  {figure}".rstrip()
+    _print(told if len(told) <= _WIDTH else f"{told[: _WIDTH - 2]} …")
 
 
 def block(result: Mapping[str, Any]) -> None:
@@ -41,7 +42,20 @@ def block(result: Mapping[str, Any]) -> None:
         field("proves nothing", planted[0]["reason"])
     if any(check["verdict"] == FAILED for check in bad):
         field("", "Do not train on this instance.")
+    _findings(result["findings"])
     field("logs", str(result["logs"]))
+
+
+def _findings(findings: Sequence[Mapping[str, Any]]) -> None:
+    """Print what the ranks' logs show, see docs/doctor.md."""
+    for one in findings:
+        follows = f", a consequence of {', '.join(one['follows'])}" if one["follows"] else ""
+        place = next((f" ({line['file'].rpartition('/')[2]}:{line['line']})" for line in one["evidence"]), "")
+        _print("")
+        field("the logs show", f"{one['id']} {one['title']}{follows}{place}")
+        field("likely cause", one["cause"])
+        field("next step", one["fix"])
+        field("to be sure", one["experiment"])
 
 
 def _block_of(check: Mapping[str, Any]) -> None:

@@ -10,7 +10,13 @@ SMALL: dict[str, Any] = {"prices": {"node_hour": 0, "as_of": "2026-11-30"}, "bud
 FULL: dict[str, Any] = {
     "owner": "research",
     "platform": {"kind": "local", "root": "/srv/burnin"},
-    "instances": {"gpu": "H100-SXM-80GB", "per_node": 8, "nodes": 1, "market": "spot"},
+    "instances": {
+        "gpu": "H100-SXM-80GB",
+        "per_node": 8,
+        "nodes": 1,
+        "market": "spot",
+        "network": {"path": "ib", "nics": 8, "nic_gbit_s": 400, "gdr": True, "least_wire_percent": 85},
+    },
     "disks": [
         {"name": "data", "size_gib": 2000, "mount": "/workspace"},
         {"name": "cache", "size_gib": 10, "mount": "/var/cache/models"},
@@ -20,7 +26,15 @@ FULL: dict[str, Any] = {
         "currency": "EUR",
         "node_hour": 49.24,
         "disk_gib_month": 0.07,
+        "interconnect_node_hour": 0,
+        "addresses": 2,
+        "address_hour": "0.005",
         "egress_gib": "0.01",
+        "weights_gib": 140.5,
+        "billed_by_s": 60,
+        "on_demand_node_hour": 98.32,
+        "spot": {"fewest_per_day": 0.5, "most_per_day": 4, "lost_min": 20},
+        "reserved": {"months": 12, "upfront": 1000, "starts": "2026-12-01"},
         "as_of": "2026-11-30",
     },
     "budget": {

@@ -25,32 +25,50 @@ def _look(root: Path, **nvlinks: Any) -> dict[str, Any]:
 
 
 def test_infiniband_counts_words_of_four_bytes(tmp_path: Path) -> None:
-    folder = "infiniband/mlx5_3/ports/1/counters"
+    folder = "sys/class/infiniband/mlx5_3/ports/1/counters"
     _write(tmp_path, {f"{folder}/port_xmit_data": "1000\n", f"{folder}/port_rcv_data": "2000\n"})
     assert _look(tmp_path) == {"rdma:mlx5_3/1": {"sent": 4000, "received": 8000}}
 
 
 def test_efa_counts_bytes_and_one_sided_transfers_apart(tmp_path: Path) -> None:
-    folder = "infiniband/rdmap16s27/ports/1/hw_counters"
+    folder = "sys/class/infiniband/rdmap16s27/ports/1/hw_counters"
     known = {"tx_bytes": "10", "rx_bytes": "20", "rdma_write_bytes": "100", "rdma_read_bytes": "7"}
     _write(tmp_path, {f"{folder}/{name}": value for name, value in known.items()})
     assert _look(tmp_path) == {"rdma:rdmap16s27/1": {"sent": 110, "received": 27}}
 
 
 def test_interfaces_and_nvlinks_stand_beside(tmp_path: Path) -> None:
-    _write(tmp_path, {"net/eth0/statistics/tx_bytes": "5", "net/eth0/statistics/rx_bytes": "6"})
+    _write(tmp_path, {"sys/class/net/eth0/statistics/tx_bytes": "5", "sys/class/net/eth0/statistics/rx_bytes": "6"})
     seen = snapshot(tmp_path, lambda: {"nvlink:0": {"sent": 1, "received": 2}})
     assert seen == {"net:eth0": {"sent": 5, "received": 6}, "nvlink:0": {"sent": 1, "received": 2}}
 
 
+DEV = """Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo:    1000       9    0    0    0     0          0         0     2000       9    0    0    0     0       0          0
+  eth0:123456789012 7    0    0    0     0          0         0 987654321098       7    0    0    0     0       0          0
+ short: 1
+  bad0:      x       9    0    0    0     0          0         0     -5       9    0    0    0     0       0          0
+"""
+
+
+def test_proc_tells_of_the_process_s_own_network_and_comes_first(tmp_path: Path) -> None:
+    _write(tmp_path, {"proc/net/dev": DEV, "sys/class/net/other/statistics/tx_bytes": "5"})
+    assert _look(tmp_path) == {
+        "net:lo": {"sent": 2000, "received": 1000},
+        "net:eth0": {"sent": 987654321098, "received": 123456789012},
+        "net:bad0": {"sent": NOT_READABLE, "received": NOT_READABLE},
+    }
+
+
 @pytest.mark.parametrize("text", ["", "-1", "1e9", "12 34", "٣", "9" * 40, "nan"])
 def test_a_file_that_holds_no_number_is_not_readable(tmp_path: Path, text: str) -> None:
-    _write(tmp_path, {"net/eth0/statistics/tx_bytes": text, "net/eth0/statistics/rx_bytes": "1"})
+    _write(tmp_path, {"sys/class/net/eth0/statistics/tx_bytes": text, "sys/class/net/eth0/statistics/rx_bytes": "1"})
     assert _look(tmp_path)["net:eth0"] == {"sent": NOT_READABLE, "received": 1}
 
 
 def test_a_port_without_counters_is_there_and_not_readable(tmp_path: Path) -> None:
-    (tmp_path / "infiniband" / "mlx5_0" / "ports" / "1").mkdir(parents=True)
+    (tmp_path / "sys" / "class" / "infiniband" / "mlx5_0" / "ports" / "1").mkdir(parents=True)
     assert _look(tmp_path) == {"rdma:mlx5_0/1": {"sent": NOT_READABLE, "received": NOT_READABLE}}
     assert _look(tmp_path / "none") == {}
 

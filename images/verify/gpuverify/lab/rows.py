@@ -44,6 +44,7 @@ PARAMS: Mapping[str, Mapping[str, Any]] = {
     "pairs": {"sizes": [64 * _KIB], "warmups": 1, "iterations": 2},
     **dict.fromkeys(("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv"), _LOOP),
     "half_sums": {"sizes": [8 * _KIB, 64 * _KIB], "warmups": 1, "iterations": 2},
+    "transport": {"size": 256 * _KIB, "warmups": 1, "iterations": 3, "loops": [], "loop_deadline_s": 60},
     "ddp_step": _STEP,
     "fsdp_step": _STEP,
 }
@@ -113,6 +114,19 @@ _TIMED = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast
 FLOOR_SHARE = 0.9
 """Of the recording's own figure: the floor that the lab sets for it."""
 
+_CONDITIONS = (
+    ("another PCI device", spoils.condition(pci_device="2331"), "GPU {victim}: PCI device 2331"),
+    ("a link down", spoils.condition(nvlinks_active=17), "GPU {victim}: 17 of 18 NVLinks"),
+    ("half the lanes", spoils.condition(pcie_width=8), "GPU {victim}: 8 of 16 PCIe lanes"),
+    ("ECC off", spoils.condition(ecc_on=False), "GPU {victim}: ECC is off"),
+    ("a row to be remapped", spoils.condition(remap_pending=True), "GPU {victim}: a row of its memory waits"),
+    ("clocks held down", spoils.condition(slowdown=0x40), "GPU {victim}: the hardware holds its clocks"),
+    ("power capped", spoils.condition(power_limit_mw=500_000), "GPU {victim}: its power is limited to 500 W"),
+    ("fabric not started", spoils.condition(fabric="not started"), "GPU {victim}: the NVLink fabric is not started"),
+    ("wrong driver", spoils.host(driver_module="570.86.15"), "module is 570.86.15, its library"),
+    ("an Xid in the log", spoils.host(kernel_log={"xids": {"79": 1}, "sxids": 0}), "kernel log has Xid 79"),
+)
+
 _OVER_JUDGE = (
     *(Row(fault=None, check=check, where=JUDGE, expected=PASSED) for check in RECORDED),
     *_spoiled("a rank 20 % slow", spoils.slowed(1.25), r", floor .*expected", *_TIMED, "burn"),
@@ -128,6 +142,14 @@ _OVER_JUDGE = (
     ),
     *_spoiled("same name, less memory", spoils.card(memory_gib=63.0), "GPU {victim} has 63.0 GiB", "inventory"),
     *_spoiled("MIG on", spoils.card(mig="Enabled"), r"GPU {victim} is split \(MIG on\)", "inventory"),
+    *(row for fault, spoil, says in _CONDITIONS for row in _spoiled(fault, spoil, says, "inventory")),
+    *_spoiled(
+        "a card that is used",
+        spoils.condition(processes=1),
+        "GPU {victim}: 1 other processes use it",
+        "inventory",
+        expected=COULD_NOT_RUN,
+    ),
 )
 
 

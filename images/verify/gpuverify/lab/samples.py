@@ -65,7 +65,7 @@ def machine() -> dict[str, Any]:
     }  # fmt: skip
     host = {
         "driver_module": "570.124.06", "driver_library": "12.570.124.06", "nodes": RANKS, "uvm": True,
-        "memlock_bytes": "unlimited", "nofile": 65536, "shm_bytes": 2**34, "rdma": [], "peermem": True, "dma_buf": False,
+        "memlock_bytes": "unlimited", "nofile": 65536, "shm_bytes": 2**34, "rdma": [], "peermem": True, "dma_buf": True,
         "kernel_log": {"xids": {}, "sxids": 0}, "counters": {},
     }  # fmt: skip
     return {"nvml": "open", "cards": [{**card, "bus_id": f"00000000:0{i}:00.0"} for i in range(RANKS)], "host": host}

@@ -13,26 +13,45 @@ from gpuverify import nvml
 from gpuverify.nvml import NOT_READABLE
 
 RDMA, INTERFACE, NVLINK = "rdma:", "net:", "nvlink:"
-_CLASS = Path("/sys/class")
+_ROOT = Path("/")
 _WORD = 4
 _EFA_SENT = ("tx_bytes", "rdma_write_bytes", "rdma_read_resp_bytes")
 _EFA_RECEIVED = ("rx_bytes", "rdma_write_recv_bytes", "rdma_read_bytes")
 _MOST = 1024
+_SENT_COLUMN = 8
 
 Snapshot = Mapping[str, Mapping[str, Any]]
 """By port, {sent, received} in bytes or NOT_READABLE."""
 
 
-def snapshot(root: Path = _CLASS, load: Callable[[], dict[str, Any]] | None = None) -> dict[str, dict[str, Any]]:
+def snapshot(root: Path = _ROOT, load: Callable[[], dict[str, Any]] | None = None) -> dict[str, dict[str, Any]]:
     """Return the counters of every RDMA port, network interface and GPU's NVLinks that this machine shows."""
     found = {}
-    for port in _sorted(root / "infiniband", "*/ports/*"):
+    for port in _sorted(root / "sys" / "class" / "infiniband", "*/ports/*"):
         found[f"{RDMA}{port.parent.parent.name}/{port.name}"] = _port(port)
-    for interface in _sorted(root / "net", "*"):
+    return {**found, **_interfaces(root), **(load or _nvlinks)()}
+
+
+def _interfaces(root: Path) -> dict[str, dict[str, Any]]:
+    """/proc tells of this process's own network; /sys of the one that it was mounted in, so it comes second."""
+    found = {}
+    for line in _lines(root / "proc" / "net" / "dev"):
+        name, _, values = line.partition(":")
+        numbers = values.split()
+        if len(numbers) > _SENT_COLUMN:
+            found[INTERFACE + name.strip()] = {"sent": _count(numbers[_SENT_COLUMN]), "received": _count(numbers[0])}
+    for interface in [] if found else _sorted(root / "sys" / "class" / "net", "*"):
         statistics = interface / "statistics"
         both = {"sent": _number(statistics / "tx_bytes"), "received": _number(statistics / "rx_bytes")}
-        found[f"{INTERFACE}{interface.name}"] = both
-    return {**found, **(load or _nvlinks)()}
+        found[INTERFACE + interface.name] = both
+    return found
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text(errors="replace").splitlines()[2 : _MOST + 2]
+    except OSError:
+        return []
 
 
 def _sorted(folder: Path, pattern: str) -> list[Path]:
@@ -62,9 +81,12 @@ def _sum(folder: Path, names: tuple[str, ...]) -> Any:
 
 def _number(file: Path) -> Any:
     try:
-        text = file.read_text().strip()
+        return _count(file.read_text().strip())
     except (OSError, UnicodeDecodeError):
         return NOT_READABLE
+
+
+def _count(text: str) -> Any:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else NOT_READABLE
 
 

@@ -1,0 +1,1 @@
+"""From logs to what is wrong: pure, streaming, the standard library only."""

@@ -1,0 +1,22 @@
+"""The fixtures: one file a case, in the form in which `head` and `tail` print several logs; what stands above is a remark."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from gpuverify.doctor.diagnose import Diagnosis, Log, diagnose
+
+FIXTURES = Path(__file__).with_name("fixtures")
+CASES = sorted(FIXTURES.rglob("*.txt"))
+
+
+def logs(case: Path) -> dict[str, bytes]:
+    """Return the logs of a case by name."""
+    parts = re.split(r"(?m)^==> (.+) <==\n", case.read_text())[1:]
+    return {name: text.encode() for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def diagnosed(given: dict[str, bytes]) -> Diagnosis:
+    """Return what these logs show."""
+    return diagnose(Log(name=name, chunks=[text]) for name, text in given.items())
