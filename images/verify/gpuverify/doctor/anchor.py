@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 LEAST = 3
 """Bytes that an anchor has at least: shorter ones would stop at every other line."""
+_ENOUGH = 7
+"""Letters of an anchor that are looked for at least, where it has them."""
 _OFTEN = b" etaoinsrlhdcumpfgNCL:.-/>[]IOFywbvkPxERATDSGUM_"
 """What logs are made of, most frequent first."""
 _REPEATED = r"(?:[?*+]|\{[\d,]+\})?"
@@ -75,7 +77,7 @@ def any_of(anchors: Iterable[bytes]) -> re.Pattern[bytes]:
 
 def _from_rarest(text: bytes) -> bytes:
     def cost(at: int) -> float:
-        first, second = (_OFTEN.find(text[i : i + 1]) for i in (at, at + 1))
+        first, second = (_OFTEN.find(text[i : i + 1]) for i in (at, min(at + 1, len(text) - 1)))
         return sum(share * (len(_OFTEN) - place if place >= 0 else 0) for share, place in ((1, first), (0.5, second)))
 
-    return text[min(range(len(text) - LEAST + 1), key=cost) :]
+    return text[min(range(max(1, len(text) - _ENOUGH + 1)), key=cost) :]
