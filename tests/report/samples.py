@@ -108,7 +108,7 @@ def plan(name: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def samples(seconds: int = 18, gpus: int = 8) -> list[dict[str, Any]]:
+def samples(seconds: int = 17, gpus: int = 4) -> list[dict[str, Any]]:
     return [
         {
             "at_s": at,
