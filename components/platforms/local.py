@@ -161,9 +161,14 @@ class Local:
         )
         return Made(resource=command, facts=command.stdout.apply(json.loads))
 
-    def _placed(self, channel: Mapping[str, str]) -> dict[str, str]:
-        """A file is named from the project; the meter runs elsewhere."""
-        return {key: str(self.project / value) if key == "path" else value for key, value in channel.items()}
+    def _placed(self, channel: Mapping[str, Any]) -> dict[str, Any]:
+        """A file is named from the project, a program too where its name has a slash; the meter runs elsewhere."""
+        placed = dict(channel)
+        if "path" in channel:
+            placed["path"] = str(self.project / channel["path"])
+        if "command" in channel and "/" in channel["command"][0]:
+            placed["command"] = [str(self.project / channel["command"][0]), *channel["command"][1:]]
+        return placed
 
     def _program(self, name: str) -> str:
         return str(self.project / pack(self.project, self.state, name).path)
