@@ -6,6 +6,7 @@ import json
 
 from cli import summary
 from cli.arguments import options
+from cli.lives import remember
 from cli.progress import Progress
 from cli.ready import make_ready
 from cli.state import explain
@@ -24,11 +25,13 @@ def main(argv: list[str]) -> int:
                 run.say(f"\n{name or 'destroy'}\n{summary.words(text)}")
             run.say("\nNot everything was released: run `./burnin destroy` again.")
             return 2
+        remember(run.state, run.experiment.name, told["survivors"])
         told = {**told, "experiment": run.experiment.name, "verdict": None, "checks": [], "connect": None}
         if run.json:
             print(json.dumps(told))
         else:
             run.say("Released. No process of the experiment runs any more.")
+            summary.show_prices(told["prices"] or {}, run.console, only=summary.AFTERWARDS)
             summary.show_survivors(told, run.console)
             run.say(f"Back           ./burnin up -s {run.experiment.name}")
         return 0

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from rich.console import Console
+
+from cli import summary
 from cli.arguments import options
 from cli.ready import in_words, make_ready, open_stack
+from components.price import whole_life
 
 WORDS = {
     "preview": ("preview",),
@@ -19,4 +23,11 @@ def main(argv: list[str]) -> int:
         with in_words(chosen):
             return 2 if open_stack(chosen).pass_through("config", *chosen.rest) else 0
     with make_ready(chosen) as run:
+        if chosen.word == "preview":  # the engine shows outputs as a tree: the arithmetic is read here
+            summary.show_prices(whole_life(run.experiment).as_json(), _aside(chosen.rest))
         return 2 if run.engine.pass_through(*WORDS[chosen.word], *chosen.rest) else 0
+
+
+def _aside(words: tuple[str, ...]) -> Console:
+    """Return where a person looks: stderr when stdout belongs to a program."""
+    return Console(stderr="--json" in words)

@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 _COLOURS = {
     "passed": "green",
@@ -27,6 +28,8 @@ _MEANS = {
     "no_expectation": "measured, but no floor is known for this exact GPU",
 }
 _FRAME = re.compile(r"^(error: )?(exit status \d+|signal: \w+): running \".*\":?$|^error: update failed$")
+AFTERWARDS = ("per_month_after_destroy", "commitment", "egress_weights", "egress_data")
+"""Figures that still matter when the compute is gone."""
 _WORST_FIRST = ("failed", "could_not_run", "no_expectation", "rehearsed", "passed")
 
 
@@ -61,14 +64,15 @@ def from_results(experiment: str, results: Path | None, failures: Mapping[str, s
 
 
 def survivors(disks: Mapping[str, Any], prices: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what lives on after destroy: each disk with its price per month."""
-    month = prices.get("disk_gib_month", "0")
+    """Return what lives on after destroy: each disk with its price per month, None where that is not stated."""
+    month = prices.get("disk_gib_month")
     return [
         {
             "name": name,
             "where": disk["path"],
+            "id": disk["id"],
             "size_gib": disk["size_gib"],
-            "per_month": str(Decimal(str(disk["size_gib"])) * Decimal(month)),
+            "per_month": None if month is None else str(Decimal(str(disk["size_gib"])) * Decimal(month)),
         }
         for name, disk in sorted(disks.items())
     ]
@@ -84,7 +88,7 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
     verdict = str(summary["verdict"])
     console.print(f"\n[bold {_COLOURS.get(verdict, 'yellow')}]{verdict}[/]  {_MEANS.get(verdict, '')}\n")
     console.print(_checks(summary["checks"]))
-    _show_prices(summary, console)
+    show_prices(summary["prices"], console)
     console.print(f"Get in         {summary['connect']}", highlight=False, markup=False, soft_wrap=True)
     show_survivors(summary, console)
 
@@ -93,14 +97,26 @@ def show_survivors(summary: Mapping[str, Any], console: Console) -> None:
     """Print what outlives the instance, with its price."""
     currency = (summary.get("prices") or {}).get("currency", "")
     for disk in summary["survivors"]:
-        price = f"{disk['per_month']} {currency} a month"
+        price = "price unknown" if disk["per_month"] is None else f"{disk['per_month']} {currency} a month"
         text = f"Outlives it    disk {disk['name']}, {disk['size_gib']} GiB, {price}, {disk['where']}"
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def _show_prices(summary: Mapping[str, Any], console: Console) -> None:
-    for line in summary["prices"]["lines"]:
-        console.print(f"{line['label']:<14} {line['text']}", highlight=False, markup=False)
+def show_prices(prices: Mapping[str, Any], console: Console, only: tuple[str, ...] = ()) -> None:
+    """Print the figures that are known, each with its arithmetic, then the unknown ones in one breath."""
+    page = Table(box=None, pad_edge=False, show_edge=False, show_header=False)
+    page.add_column(min_width=13, no_wrap=True)
+    page.add_column(overflow="fold")
+    figures = [figure for figure in prices.get("figures", []) if not only or figure["name"] in only]
+    missing = [figure for figure in figures if figure["amount"] is None and figure["unknown"]]
+    for figure in figures:
+        if figure not in missing:
+            page.add_row(figure["label"], Text(figure["text"]))
+    if missing:
+        told = (f"{figure['label'].lower()} ({figure['text'].removeprefix('unknown: ')})" for figure in missing)
+        page.add_row("Unknown", Text(", ".join(told)))
+    if page.row_count:
+        console.print(page)
 
 
 def _checks(checks: list[dict[str, Any]]) -> Table:

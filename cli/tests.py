@@ -6,13 +6,31 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from cli import check
 from engine import install, python_env
 from engine.progress import Trouble, Work, run
 
-_SSHD = "/usr/sbin/sshd"
+
+@dataclass(frozen=True, kw_only=True)
+class SystemPackage:
+    """A package of Debian or Ubuntu that some tests talk to: installed where that is ours to do, else those are skipped."""
+
+    name: str
+    program: str
+    """Its program; where that is, nothing is installed."""
+    tests: str
+    """Whose tests want it."""
+    about_s: float
+
+
+SYSTEM_PACKAGES = (
+    SystemPackage(name="openssh-server", program="/usr/sbin/sshd", tests="the remote tests", about_s=30),
+    SystemPackage(name="chromium", program="/usr/bin/chromium", tests="the report's browser tests", about_s=60),
+)
 
 
 def main(argv: list[str]) -> int:
@@ -21,7 +39,7 @@ def main(argv: list[str]) -> int:
     for environment in ("tests", "verify"):
         python_env.ensure(environment, project)
     install.ensure(project)
-    _have_sshd()
+    have(SYSTEM_PACKAGES)
     checked = check.main(["check"])
     suite = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", *argv[1:]]
     tested = subprocess.run(suite, check=False).returncode
@@ -30,19 +48,28 @@ def main(argv: list[str]) -> int:
     return 0 if checked == 0 and tested == 0 else 1
 
 
-def _have_sshd() -> None:
-    """The remote tests want a real sshd: installed where that is ours to do, else said."""
-    if Path(_SSHD).exists():
-        return
-    why = "it needs root and apt-get"
-    if os.geteuid() == 0 and shutil.which("apt-get"):
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+def have(packages: Sequence[SystemPackage]) -> None:
+    """Install what is missing where this is root's machine with apt-get; say what stays missing, and why."""
+    missing = [package for package in packages if not Path(package.program).exists()]
+    ours = os.geteuid() == 0 and shutil.which("apt-get") is not None
+    troubles = _install(missing) if missing and ours else {}
+    for package in missing:
+        if not Path(package.program).exists():
+            why = troubles.get(package.name, "it needs root and apt-get")
+            print(f"No {package.name} on this machine, and none installed: {why}", flush=True)
+            print(f"{package.tests.capitalize()} are skipped, and with them what they show.", flush=True)
+
+
+def _install(missing: Sequence[SystemPackage]) -> dict[str, str]:
+    """Install one by one, so that one which is not to be had keeps no other away; return what stood in each one's way."""
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    troubles: dict[str, str] = {}
+    for place, package in enumerate(missing):
+        update = [] if place else [["update"]]
         try:
-            with Work("Installing openssh-server, which the remote tests talk to", 30):
-                for words in (["update"], ["install", "-y", "--no-install-recommends", "openssh-server"]):
+            with Work(f"Installing {package.name}, which {package.tests} talk to", package.about_s):
+                for words in (*update, ["install", "-y", "--no-install-recommends", package.name]):
                     run(["apt-get", "-qq", *words], environment)
         except Trouble as trouble:
-            why = str(trouble)
-    if not Path(_SSHD).exists():
-        print(f"No sshd on this machine, and none installed: {why}", flush=True)
-        print("The remote tests are skipped, and with them what they show.", flush=True)
+            troubles[package.name] = str(trouble)
+    return troubles

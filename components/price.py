@@ -1,152 +1,217 @@
-"""What an experiment costs over its whole life, each figure with its arithmetic. Decimal throughout; rounding at display."""
+"""What an experiment costs over its whole life, each figure with its arithmetic. Decimal throughout; rounding at display.
+
+An unknown part is named, never counted as nothing: a figure that lacks one says so.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
+from components import markets
+from components.catalog.levels import LEVEL_DEADLINE_S
 from components.catalog.units import HOURS_PER_MONTH
 from components.config import Experiment
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """One figure with how it comes about."""
-
-    label: str
-    text: str
+from components.config.amounts import HOUR_S, billed_h, cents, digits, stated, tenths
+from components.config.rates import Part, gib, known_per_h, nodes_text, parts
+from components.figures import Figure, amount, never, unknown
 
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """Prices in the config's currency; `_per_h` is per hour, a month has 730 hours."""
+    """Prices in the config's currency; a month of storage has 730 hours."""
 
     currency: str
-    compute_per_h: Decimal
-    storage_per_h: Decimal
-    per_h: Decimal
-    """Compute and disks together."""
-    to_deadline: Decimal
-    """An instance that lives its whole lifetime, with its disks."""
-    hours_to_limit: Decimal | None
-    """Until `budget.limit` is spent at the full rate; None: never, nothing costs anything by the hour."""
-    per_month_after_destroy: Decimal
-    """What the disks go on costing."""
-    disk_gib_month: Decimal
-    lines: tuple[Line, ...]
+    market: str
+    as_of: str
+    parts: tuple[Part, ...]
+    figures: tuple[Figure, ...]
+    disk_gib_month: Decimal | None
+
+    @property
+    def storage_per_h(self) -> Decimal:
+        """What the meter counts for disks by the hour: what is known of it."""
+        return sum((part.per_h or Decimal(0) for part in self.parts if part.name == "disks"), Decimal(0))
+
+    @property
+    def compute_per_h(self) -> Decimal:
+        """What the meter counts while an instance lives: nodes, interconnect and addresses, as far as known."""
+        return sum((part.per_h or Decimal(0) for part in self.parts if part.name != "disks"), Decimal(0))
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Names of the parts that are paid and not known."""
+        return tuple(part.name for part in self.parts if part.per_h is None)
+
+    def figure(self, name: str) -> Figure:
+        """Return the figure of this name; raise KeyError when this market has none."""
+        return {figure.name: figure for figure in self.figures}[name]
 
     def as_json(self) -> dict[str, Any]:
-        """Money and hours as decimal strings, arithmetic as text."""
+        """Return the object of docs/schemas/price.json: money as decimal strings, arithmetic as text."""
         return {
             "currency": self.currency,
-            "compute_per_h": _digits(self.compute_per_h),
-            "storage_per_h": _digits(self.storage_per_h),
-            "per_h": _digits(self.per_h),
-            "to_deadline": _digits(self.to_deadline),
-            "hours_to_limit": None if self.hours_to_limit is None else _digits(self.hours_to_limit),
-            "per_month_after_destroy": _digits(self.per_month_after_destroy),
-            "disk_gib_month": _digits(self.disk_gib_month),
-            "lines": [{"label": line.label, "text": line.text} for line in self.lines],
+            "market": self.market,
+            "as_of": self.as_of,
+            "compute_per_h": digits(self.compute_per_h),
+            "storage_per_h": digits(self.storage_per_h),
+            "disk_gib_month": None if self.disk_gib_month is None else digits(self.disk_gib_month),
+            "unknown": list(self.unknown),
+            "parts": [
+                {"name": part.name, "per_h": None if part.per_h is None else digits(part.per_h), "text": part.text}
+                for part in self.parts
+            ],
+            "figures": [figure.as_json() for figure in self.figures],
         }
 
 
-def whole_life(experiment: Experiment) -> Price:
-    """Return every price that the config determines."""
-    prices, hours = experiment.prices, experiment.budget.lifetime_h
-    compute = experiment.instances.nodes * prices.node_hour
-    month = _gib(experiment) * prices.disk_gib_month
-    rate = compute + month / HOURS_PER_MONTH
-    deadline = compute * hours + month * hours / HOURS_PER_MONTH
-    left = experiment.budget.limit / rate if rate else None
+def whole_life(experiment: Experiment, idle_h: Decimal | None = None) -> Price:
+    """Return every price that the config determines; `idle_h`: hours that a ledger counted as idle, None: nobody did."""
+    to_deadline = _to_deadline(experiment)
     return Price(
-        currency=prices.currency,
-        compute_per_h=compute,
-        storage_per_h=month / HOURS_PER_MONTH,
-        per_h=rate,
-        to_deadline=deadline,
-        hours_to_limit=left,
-        per_month_after_destroy=month,
-        disk_gib_month=prices.disk_gib_month,
-        lines=(
-            _per_hour(experiment, rate),
-            _to_deadline(experiment, deadline),
-            _to_limit(experiment, rate, left),
-            _after_destroy(experiment, month),
-            *_egress(experiment),
+        currency=experiment.prices.currency,
+        market=experiment.instances.market,
+        as_of=str(experiment.prices.as_of),
+        parts=parts(experiment),
+        figures=(
+            _per_hour(experiment),
+            _verification(experiment),
+            to_deadline,
+            *markets.figures(experiment, to_deadline),
+            _to_limit(experiment),
+            _after_destroy(experiment),
+            _weights(experiment),
+            _data(experiment),
+            _idle(experiment, idle_h),
         ),
+        disk_gib_month=experiment.prices.disk_gib_month,
     )
 
 
-def cents(amount: Decimal) -> str:
-    """Return `amount` with two places, halves up."""
-    return f"{amount.quantize(Decimal('0.01'), ROUND_HALF_UP):f}"
+def verification_s(level: str) -> int:
+    """Return how long a verification takes at most, seconds."""
+    return LEVEL_DEADLINE_S[level]
 
 
-def _per_hour(experiment: Experiment, rate: Decimal) -> Line:
-    text = _rate(experiment)[0] if experiment.disks else f"{_nodes(experiment)}/h"
-    return Line(label="Per hour", text=f"{text} = {cents(rate)} {experiment.prices.currency}")
+def _per_hour(experiment: Experiment) -> Figure:
+    return _money(
+        "per_hour", "Per hour", known_per_h(experiment), _rate(experiment, lambda text: f"{text}/h"), experiment
+    )
 
 
-def _to_deadline(experiment: Experiment, deadline: Decimal) -> Line:
-    rate, several = _rate(experiment)
-    text = f"({rate})" if several else f"{rate}/h"
-    hours = f"{experiment.budget.lifetime_h} h"
-    return Line(label="To deadline", text=f"{text} × {hours} = {cents(deadline)} {experiment.prices.currency}")
+def _verification(experiment: Experiment) -> Figure:
+    seconds = verification_s(experiment.verification.level)
+    found = _for_hours("verification", "Verification", Decimal(seconds) / HOUR_S, f"{seconds} s ÷ 3600", experiment)
+    return replace(found, remark="at most")
 
 
-def _to_limit(experiment: Experiment, rate: Decimal, left: Decimal | None) -> Line:
-    limit, said = experiment.budget.limit, experiment.prices.currency
-    if left is None:
-        return Line(label="To limit", text=f"never reaches {_price(limit)} {said}: nothing costs anything by the hour")
+def _to_deadline(experiment: Experiment) -> Figure:
+    hours = experiment.budget.lifetime_h
+    return _for_hours("to_deadline", "To deadline", hours, f"{digits(hours)} h", experiment)
+
+
+def _for_hours(name: str, label: str, hours: Decimal, said: str, experiment: Experiment) -> Figure:
+    """Everything of an hour, for `hours`, which are `said` in the text; compute in started units."""
+    unit_s = experiment.prices.billed_by_s
+    paid = billed_h(hours, unit_s) if unit_s > 1 else hours  # by the second is by time
+    known = {part.name: part.per_h for part in parts(experiment) if part.per_h is not None}
+    total = sum((per_h * (hours if part == "disks" else paid) for part, per_h in known.items()), Decimal(0))
+    text = _rate(experiment, lambda text: f"{text}/h") if len(known) == 1 and "disks" not in known else ""
+    text = f"{text or f'({_rate(experiment)})'} × {said}"
+    if paid != hours:
+        text += f", compute billed as {digits(paid * HOUR_S / unit_s)} × {unit_s} s"
+    return _money(name, label, total, text, experiment)
+
+
+def _to_limit(experiment: Experiment) -> Figure:
+    """How long the limit lasts at the full rate; what is not known makes it shorter."""
+    name, label, prices = "to_limit", "To limit", experiment.prices
+    limit, rate = experiment.budget.limit, known_per_h(experiment)
+    said = f"{stated(limit, prices.currency)} {prices.currency}"
+    if not rate and _missing(experiment):
+        return unknown(name, label, f"the {' and '.join(_missing(experiment))} alone would reach {said}")
+    if not rate:
+        return never(name, label, f"never reaches {said}: nothing costs anything by the hour")
+    left = limit / rate
     order = "before" if left < experiment.budget.lifetime_h else "after"
-    hours = left.quantize(Decimal("0.1"), ROUND_HALF_UP)
-    return Line(label="To limit", text=f"{_price(limit)} {said} ÷ {cents(rate)}/h = {hours:f} h, {order} the deadline")
+    text = f"{said} ÷ {_cents(rate, experiment)}/h"
+    found = Figure(name=name, label=label, amount=left, unit="h", text=text, shown=tenths(left))
+    return replace(found, remark=f"{order} the deadline", unknown=_missing(experiment))
 
 
-def _after_destroy(experiment: Experiment, month: Decimal) -> Line:
-    prices = experiment.prices
-    if not experiment.disks:
-        return Line(label="After destroy", text="nothing: there is no disk")
-    text = f"{_disks(experiment)} = {cents(month)} {prices.currency} a month ({HOURS_PER_MONTH} h)"
-    return Line(label="After destroy", text=f"{text}, as of {prices.as_of}")
+def _after_destroy(experiment: Experiment) -> Figure:
+    """What a month costs when no instance is there: the disks, and a commitment that runs on."""
+    name, label, prices = "per_month_after_destroy", "After destroy", experiment.prices
+    terms, total = [], markets.commitment_month(experiment)
+    if experiment.disks and prices.disk_gib_month is not None:
+        terms.append(f"{gib(experiment)} GiB × {stated(prices.disk_gib_month, prices.currency)}")
+        total += gib(experiment) * prices.disk_gib_month
+    if experiment.instances.market == "reserved":
+        terms.append(f"{nodes_text(experiment)} × {stated(prices.node_hour, prices.currency)} × {HOURS_PER_MONTH} h")
+    missing = tuple(part for part in _missing(experiment) if part == "disks")
+    if not terms and missing:
+        return unknown(name, label, "prices.disk_gib_month is not stated")
+    if not terms:
+        return replace(amount(name, label, total, "nothing is left that costs", prices.currency), remark="a month")
+    found = amount(name, label, total, " + ".join(terms), prices.currency)
+    return replace(found, remark=f"a month, as of {prices.as_of}", unknown=missing)
 
 
-def _egress(experiment: Experiment) -> tuple[Line, ...]:
-    prices = experiment.prices
-    if not prices.egress_gib:
-        return ()
-    return (
-        Line(label="Egress", text=f"{_price(prices.egress_gib)} {prices.currency} for each GiB that leaves, on top"),
+def _weights(experiment: Experiment) -> Figure:
+    return _egress("egress_weights", "Weights out", experiment.prices.weights_gib, experiment)
+
+
+def _data(experiment: Experiment) -> Figure:
+    found = _egress("egress_data", "Data out", Decimal(gib(experiment)), experiment)
+    return replace(found, remark="when every disk is full") if experiment.disks else found
+
+
+def _egress(name: str, label: str, size: Decimal | None, experiment: Experiment) -> Figure:
+    """A price of 0 is enough, whatever the size; a size of 0 is enough, whatever the price."""
+    price, currency = experiment.prices.egress_gib, experiment.prices.currency
+    if size is None and price != 0:
+        return unknown(name, label, "prices.weights_gib is not stated")
+    if price is None and size:
+        return unknown(name, label, "prices.egress_gib is not stated")
+    factors = (
+        "any size" if size is None else f"{digits(size)} GiB",
+        "any price" if price is None else stated(price, currency),
     )
+    return amount(name, label, (size or Decimal(0)) * (price or Decimal(0)), " × ".join(factors), currency)
 
 
-def _rate(experiment: Experiment) -> tuple[str, bool]:
-    """Return the price per hour as a sum, and whether it has more than one term."""
-    if not experiment.disks:
-        return _nodes(experiment), False
-    return f"{_nodes(experiment)} + {_disks(experiment)} ÷ {HOURS_PER_MONTH}", True
+def _idle(experiment: Experiment, hours: Decimal | None) -> Figure:
+    """What was paid for hours in which nothing was computed: compute only, the disks are needed all the same."""
+    if hours is None:
+        return unknown("idle", "Idle so far", "no ledger tells idle hours from used ones")
+    running = [part for part in parts(experiment) if part.name != "disks" and part.per_h is not None]
+    per_h = sum((part.per_h for part in running if part.per_h is not None), Decimal(0))
+    text = f"{_sum([part.text for part in running])} × {digits(hours)} h"
+    missing = tuple(name for name in _missing(experiment) if name != "disks")
+    return amount("idle", "Idle so far", per_h * hours, text, experiment.prices.currency).without(missing)
 
 
-def _nodes(experiment: Experiment) -> str:
-    nodes = experiment.instances.nodes
-    return f"{nodes} node{'s' if nodes > 1 else ''} × {_price(experiment.prices.node_hour)}"
+def _money(name: str, label: str, value: Decimal, text: str, experiment: Experiment) -> Figure:
+    return amount(name, label, value, text, experiment.prices.currency).without(_missing(experiment))
 
 
-def _disks(experiment: Experiment) -> str:
-    return f"{_gib(experiment)} GiB × {_price(experiment.prices.disk_gib_month)}"
+def _missing(experiment: Experiment) -> tuple[str, ...]:
+    return tuple(part.name for part in parts(experiment) if part.per_h is None)
 
 
-def _gib(experiment: Experiment) -> int:
-    return sum(disk.size_gib for disk in experiment.disks)
+def _rate(experiment: Experiment, alone: Callable[[str], str] = str) -> str:
+    """Return the known parts of an hour as a sum; a single one that is no quotient is put through `alone`."""
+    known = [part for part in parts(experiment) if part.per_h is not None]
+    if len(known) == 1 and known[0].name != "disks":
+        return alone(known[0].text)
+    return " + ".join(part.text for part in known)
 
 
-def _price(amount: Decimal) -> str:
-    """Return an amount of the config as it is, with cents at least: arithmetic is shown unrounded."""
-    return cents(amount) if amount == amount.quantize(Decimal("0.01")) else f"{amount:f}"
+def _sum(texts: list[str]) -> str:
+    return f"({' + '.join(texts)})" if len(texts) > 1 else texts[0]
 
 
-def _digits(amount: Decimal) -> str:
-    """Return all digits, without an exponent."""
-    text = f"{amount:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+def _cents(value: Decimal, experiment: Experiment) -> str:
+    return cents(value, experiment.prices.currency)

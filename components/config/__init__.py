@@ -3,7 +3,8 @@
 from components.config.budget import Budget, Channel
 from components.config.errors import ConfigError, ConfigErrors
 from components.config.load import parse, parse_json, read_file
-from components.config.sections import Disk, Experiment, Image, Instances, Prices, Verification
+from components.config.prices import Prices
+from components.config.sections import Disk, Experiment, Image, Instances, Verification
 
 __all__ = [
     "Budget",

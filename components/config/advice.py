@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from components.catalog.gpus import GPUS
+from components.config.rates import known_per_h, parts
 from components.config.sections import Experiment
 
 _SMALL_CARD_GB = 40
@@ -14,9 +15,8 @@ _USUAL_NODE = 8
 
 def nobody_is_told(experiment: Experiment) -> Iterator[str]:
     """Compute that ends without a word looks like a crash."""
-    budget, prices = experiment.budget, experiment.prices
-    costs = prices.node_hour or (experiment.disks and prices.disk_gib_month)
-    if costs and budget.at_limit != "notify" and not budget.channels:
+    budget = experiment.budget
+    if known_per_h(experiment) and budget.at_limit != "notify" and not budget.channels:
         yield (
             f"budget.at_limit is `{budget.at_limit}` and budget.channels is empty: the compute would end at the limit "
             "and nobody be told; name a channel, for example {kind: log, path: alarms.log}"
@@ -58,8 +58,16 @@ def failed_instances_cost(experiment: Experiment) -> Iterator[str]:
         )
 
 
+def unknown_parts_are_not_watched(experiment: Experiment) -> Iterator[str]:
+    """The meter can only count what it was told."""
+    for part in parts(experiment):
+        if part.per_h is None:
+            yield f"{part.text}: neither price nor meter count the {part.name}; 0 would say that nothing is paid for it"
+
+
 ADVICE: tuple[Callable[[Experiment], Iterator[str]], ...] = (
     nobody_is_told,
+    unknown_parts_are_not_watched,
     cards_fit_the_usual_models,
     spot_needs_a_disk,
     failed_instances_cost,

@@ -26,7 +26,7 @@ _STAND_INS: Mapping[tuple[str, ...], Callable[[int], Any]] = {
     ("disks", "*", "mount"): lambda index: f"/stand-in/{index}",
 }
 """What breaks no rule, for what has no default."""
-_WHOLE = (("budget", "channels", "*"), ("budget", "alarm_percent"))
+_WHOLE = (("budget", "channels", "*"), ("budget", "alarm_percent"), ("prices", "spot"), ("prices", "reserved"))
 """Replaced as one when anything in it is wrong."""
 
 

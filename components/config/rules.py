@@ -10,8 +10,8 @@ from components.catalog.channels import CHANNELS
 from components.catalog.gpus import GPUS
 from components.catalog.levels import LEVEL_DEADLINE_S
 from components.catalog.platforms import PLATFORMS
-from components.catalog.units import HOURS_PER_MONTH
 from components.config.errors import Fault
+from components.config.rates import known_per_h
 from components.config.sections import Experiment
 from components.config.spelling import nearest
 
@@ -53,12 +53,19 @@ def network_can(experiment: Experiment) -> Iterator[Fault]:
 def limit_covers_first_hour(experiment: Experiment) -> Iterator[Fault]:
     """A limit below one hour's price would stop the experiment while it starts."""
     prices, limit = experiment.prices, experiment.budget.limit
-    gib = sum(disk.size_gib for disk in experiment.disks)
-    hour = prices.node_hour * experiment.instances.nodes + gib * prices.disk_gib_month / HOURS_PER_MONTH
+    hour = known_per_h(experiment)
     if limit < hour:
         least = hour.quantize(Decimal("0.01"), ROUND_UP)
         rule = f"expected at least the price of the first hour, {least} {prices.currency}"
         yield Fault(("budget", "limit"), rule, limit, f"raise it to {least} or more")
+
+
+def interruptions_are_a_range(experiment: Experiment) -> Iterator[Fault]:
+    """A bad day has no fewer interruptions than a good one."""
+    spot = experiment.prices.spot
+    if spot and spot.most_per_day < spot.fewest_per_day:
+        rule = f"expected at least `fewest_per_day`, {spot.fewest_per_day}"
+        yield Fault(("prices", "spot", "most_per_day"), rule, spot.most_per_day, "swap the two")
 
 
 def alarms_rise(experiment: Experiment) -> Iterator[Fault]:
@@ -127,6 +134,7 @@ RULES: tuple[Callable[[Experiment], Iterator[Fault]], ...] = (
     platform_can,
     network_can,
     limit_covers_first_hour,
+    interruptions_are_a_range,
     alarms_rise,
     lifetime_covers_verification,
     disks_have_names_of_their_own,

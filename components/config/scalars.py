@@ -70,6 +70,8 @@ WHOLE = BeforeValidator(_whole)
 
 Money = _Exact
 """An amount or a price, never negative, in the currency of the config."""
+Quantity = _Exact
+"""How much of something that is no money, never negative."""
 
 
 def _positive(value: Decimal) -> Decimal:

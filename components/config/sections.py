@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from components.config.budget import Budget
 from components.config.fields import REQUIRED, Section, told
-from components.config.scalars import WHOLE, Currency, Day, Folder, ImageReference, Money, Mount, Name, Word
+from components.config.prices import Prices
+from components.config.scalars import WHOLE, Folder, ImageReference, Mount, Name, Word
 
 
 class Platform(Section):
@@ -87,18 +87,6 @@ class Image(Section):
     reference: ImageReference | None = told(
         None, "Name and tag, or name and digest.", unset="programs run as plain processes"
     )
-
-
-class Prices(Section):
-    """The user's own prices; none is built in. An amount has up to nine digits and six decimals."""
-
-    currency: Currency = told("USD", "One currency for the whole experiment.")
-    node_hour: Money = told(REQUIRED, "One node for one hour.", unit="currency per hour")
-    disk_gib_month: Money = told(
-        Decimal(0), "One GiB of disk for one month of 730 hours.", unit="currency per GiB and month"
-    )
-    egress_gib: Money = told(Decimal(0), "One GiB that leaves the cloud.", unit="currency per GiB")
-    as_of: Day = told(REQUIRED, "Day these prices were read, in quotes.")
 
 
 class Verification(Section):

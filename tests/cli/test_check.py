@@ -46,19 +46,50 @@ def test_test_is_check_and_the_suite(monkeypatch: pytest.MonkeyPatch, checked: i
 
     monkeypatch.setattr(check, "main", lambda _: checked)
     monkeypatch.setattr(tests.subprocess, "run", run)
-    monkeypatch.setattr(tests, "_SSHD", sys.executable)
+    monkeypatch.setattr(tests, "SYSTEM_PACKAGES", ())
     assert tests.main(["test", "-k", "disk or meter"]) == code
     assert asked[0][:3] == [sys.executable, "-m", "pytest"]
     assert asked[0][-2:] == ["-k", "disk or meter"]
 
 
-def test_without_an_sshd_it_is_said(
+def _missing(folder: Path, *names: str) -> list[tests.SystemPackage]:
+    return [
+        tests.SystemPackage(name=name, program=str(folder / name), tests=f"the tests of {name}", about_s=1)
+        for name in names
+    ]
+
+
+def test_a_system_package_that_is_missing_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(tests, "_SSHD", str(tmp_path / "sshd"))
     monkeypatch.setattr(tests.os, "geteuid", lambda: 1000)
-    tests._have_sshd()
-    assert "The remote tests are skipped" in capsys.readouterr().out
+    tests.have(_missing(tmp_path, "sshd"))
+    assert "The tests of sshd are skipped" in capsys.readouterr().out
+
+
+def test_one_system_package_that_is_not_to_be_had_keeps_no_other_away(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    asked: list[str] = []
+
+    def run(argv: list[str], _: object) -> None:
+        asked.append(" ".join(argv[2:]))
+        if argv[-1] == "one":
+            raise Trouble("no such package")
+        if argv[2] == "install":
+            (tmp_path / argv[-1]).touch()
+
+    monkeypatch.setattr(tests.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(tests.shutil, "which", lambda _: "/usr/bin/apt-get")
+    monkeypatch.setattr(tests, "run", run)
+    tests.have(_missing(tmp_path, "one", "two"))
+    assert [words.split()[0] for words in asked] == ["update", "install", "install"]
+    said = capsys.readouterr().out
+    assert "No one on this machine, and none installed: no such package" in said
+    assert "No two" not in said
+    asked.clear()
+    tests.have(_missing(tmp_path, "two"))
+    assert asked == [], "what is there is not installed again"
 
 
 def test_trouble_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

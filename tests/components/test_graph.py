@@ -103,7 +103,8 @@ def test_outputs(graph_of: Make) -> None:
     assert outputs["verdict"] == "passed"
     assert [check["name"] for check in outputs["checks"]] == ["matmul", "matmul"]
     assert outputs["disks"]["data"]["id"] == "disk-1"
-    assert outputs["prices"]["per_month_after_destroy"] == "0.1"
+    figures = {figure["name"]: figure["amount"] for figure in outputs["prices"]["figures"]}
+    assert figures["per_month_after_destroy"] == "0.1"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from burnhost import disk, guard, image, instance, run, supervisor
+from burnhost import disk, guard, image, instance, run, supervisor, survey
 from burnhost.spec import RefusedError, WrongUseError, read
 
 Schemas = Mapping[str, Mapping[str, str]]
@@ -18,6 +18,7 @@ ANSWERING: Mapping[str, tuple[Schemas, Callable[[dict[str, Any]], dict[str, Any]
     "instance-stop": (instance.STOP, instance.stop),
     "instance-observe": (instance.OBSERVE, instance.observe),
     "image-resolve": (image.SPECS, image.resolve),
+    "survey": (survey.SPECS, survey.survey),
 }
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 RUNTIMES = ("docker", "podman")
 _LABEL = "burnin.instance"
+_DOCKER_SOCKET = "unix:///var/run/docker.sock"
 _ASK_S = 5
 _REMOVE_S = 60
 
@@ -43,6 +47,39 @@ def remove(identity: str) -> int:
         if listed:
             _ask([runtime, "rm", "-f", *listed])
     return count
+
+
+def survey() -> tuple[list[dict[str, Any]], list[str]]:
+    """Return every container with our label, running or not, and which runtimes could not be asked."""
+    found: list[dict[str, Any]] = []
+    silent: list[str] = []
+    for runtime in (name for name in RUNTIMES if shutil.which(name)):
+        if answers(runtime):
+            found += _listed(runtime)
+        elif not _absent(runtime):
+            silent.append(f"{runtime} is installed and does not answer: its containers could not be looked at")
+    return found, silent
+
+
+def _listed(runtime: str) -> list[dict[str, Any]]:
+    ids = _ask([runtime, "ps", "-aq", "--filter", f"label={_LABEL}"]).split()
+    described = json.loads(_ask([runtime, "inspect", *ids]) or "[]") if ids else []
+    return [
+        {
+            "runtime": runtime,
+            "id": one["Id"][:12],
+            "name": one.get("Name", "").lstrip("/"),
+            "instance": one["Config"]["Labels"][_LABEL],
+            "status": one["State"]["Status"],
+        }
+        for one in described
+    ]
+
+
+def _absent(runtime: str) -> bool:
+    """Whether only the client is here: an engine that listens nowhere has no containers."""
+    place = os.environ.get("DOCKER_HOST", _DOCKER_SOCKET)
+    return runtime == "docker" and place.startswith("unix://") and not Path(place.removeprefix("unix://")).exists()
 
 
 def _ask(command: list[str]) -> str:

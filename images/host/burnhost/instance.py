@@ -18,8 +18,7 @@ from burnhost.environment import reduced
 from burnhost.spec import RefusedError, WrongUseError
 
 SCHEMA = "burnin.instance/1"
-ROOT = "BURNIN_ROOT"
-"""Label of every process of an experiment: the experiment's folder."""
+ROOT = processes.ROOT
 START = {
     "burnin.instance-spec/1": {
         "root": "text",

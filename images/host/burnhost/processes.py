@@ -6,12 +6,72 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 INSTANCE = "BURNIN_INSTANCE"
 RUN = "BURNIN_RUN"
+ROOT = "BURNIN_ROOT"
+"""Label of every process of an experiment: the experiment's folder."""
 _LOOK_S = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ours:
+    """A living process of Burnin."""
+
+    pid: int
+    kind: str
+    """`program` (labelled), `supervisor`, `guard` or `meter`."""
+    root: str | None
+    """The experiment's folder; None where neither label nor open files tell."""
+    instance: str | None
+    command: str
+
+
+_WORDS = {("burnhost", "supervise"): "supervisor", ("burnhost", "guard"): "guard", ("burnmeter", "run"): "meter"}
+"""Program and word of those that carry no label, since nothing may end them together with the instance's programs."""
+_COMMAND = 80
+"""Characters of a command line that are told."""
+
+
+def ours() -> Iterator[Ours]:
+    """Yield every living process of Burnin that this user may look at, this one and its ancestors excepted."""
+    family = _family()
+    for pid in sorted(_pids()):
+        if pid in family:
+            continue
+        argv = _argv(pid)
+        labels = dict(
+            entry.partition("=")[::2] for entry in (part.decode(errors="replace") for part in _environment(pid))
+        )
+        kind = _WORDS.get((argv[2], argv[3])) if len(argv) > 3 and argv[1] == "-m" else None
+        if kind is None and not labels.keys() & {ROOT, INSTANCE, RUN}:
+            continue
+        yield Ours(
+            pid=pid,
+            kind=kind or "program",
+            root=labels.get(ROOT) or _root_by_files(pid, kind, argv),
+            instance=labels.get(INSTANCE) or labels.get("BURNIN_SUPERVISOR"),
+            command=" ".join(argv)[:_COMMAND],
+        )
+
+
+def _root_by_files(pid: int, kind: str | None, argv: list[str]) -> str | None:
+    """A meter is told its folder; supervisor and guard write to a log of the experiment."""
+    if kind == "meter" and len(argv) > 4:
+        return str(Path(argv[4]).parent)
+    with contextlib.suppress(OSError):
+        log = Path(f"/proc/{pid}/fd/1").readlink()
+        return str(log.parents[1]) if log.parent.name == "logs" else None
+    return None
+
+
+def _argv(pid: int) -> list[str]:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").rstrip("\0").split("\0")
+    return []
 
 
 def labelled(label: str, value: str) -> list[int]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from burnmeter import commands
+from burnmeter import commands, statement
 from burnmeter.commands import RefusedError, TroubleError
 from burnmeter.ledger import LedgerError
 from burnmeter.plan import PlanError
@@ -18,6 +18,7 @@ BY_FOLDER: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "permit": commands.permit,
     "status": commands.show,
     "run": commands.run,
+    "statement": statement.state,
 }
 """Take the meter's folder as their argument."""
 

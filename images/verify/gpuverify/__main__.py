@@ -25,13 +25,12 @@ _USE = """expected one of:
   gpuverify faults [--rounds N] [--seed S]     what must turn a verdict red: does it? (needs torch)
   gpuverify doctor LOG… [--json]               what logs show: cause, fix, an experiment"""
 _PROGRAMS = {
-    "rank": "gpuverify.rank",
-    "warm-rank": "gpuverify.isolation.warm:rank",
-    "loop": "gpuverify.transport.loop",
+    "rank": "gpuverify.isolation.stand_in",
     "node": "gpuverify.isolation.command",
     "rendezvous": "gpuverify.isolation.rendezvous",
     "share": "gpuverify.isolation.share",
     "warm": "gpuverify.isolation.warm",
+    "loop": "gpuverify.transport.loop",
     "doctor": "gpuverify.doctor.command",
     "faults": "gpuverify.lab.run",
     "lab-rank": "gpuverify.lab.rank",
@@ -49,8 +48,7 @@ def main() -> int:
     """Run the word on the command line; return the exit code."""
     word, *arguments = sys.argv[1:] or [""]
     if word in _PROGRAMS:
-        module, _, name = _PROGRAMS[word].partition(":")
-        code: int = getattr(importlib.import_module(module), name or "main")(arguments)
+        code: int = importlib.import_module(_PROGRAMS[word]).main(arguments)
         return code
     if word == "guard":
         return ending.guard(arguments[1:])

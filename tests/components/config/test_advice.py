@@ -19,6 +19,7 @@ def cards(gpu: str, count: int) -> dict[str, Any]:
 
 SAID = [
     ("nobody_is_told", changed(QUIET, "budget", "channels", to=[]), "nobody be told"),
+    ("unknown_parts_are_not_watched", changed(QUIET, "prices", "disk_gib_month", to=None), "neither price nor meter"),
     ("cards_fit_the_usual_models", cards("H100-SXM-80GB", 1), "enough up to 7B"),
     ("cards_fit_the_usual_models", cards("H100-SXM-80GB", 2), "below the 4 cards"),
     ("cards_fit_the_usual_models", cards("H100-SXM-80GB", 4), "nodes of 8 cards"),

@@ -33,6 +33,13 @@ REFUSED: list[tuple[str, Place, Any, str, str]] = [
         "write false",
     ),
     ("limit_covers_first_hour", ("prices", "node_hour"), 1.01, "budget.limit", "raise it to 1.01 or more"),
+    (
+        "interruptions_are_a_range",
+        ("prices", "spot"),
+        {"fewest_per_day": 3, "most_per_day": 2, "lost_min": 9},
+        "prices.spot.most_per_day",
+        "swap the two",
+    ),
     ("alarms_rise", ("budget", "alarm_percent"), [50, 50], "budget.alarm_percent", "write [50]"),
     ("alarms_rise", ("budget", "alarm_percent"), [80, 50], "budget.alarm_percent", "write [50, 80]"),
     ("lifetime_covers_verification", ("budget", "lifetime_h"), 0.08, "budget.lifetime_h", "raise it to 0.09 or more"),

@@ -84,6 +84,12 @@ class Project:
         """Run `up` and return its JSON."""
         return dict(json.loads(self.run("up", "--json", check=True).stdout))
 
+    def would_change(self) -> dict[str, str]:
+        """Return what a preview announces, by the resource's name: `create`, `update`, `replace`, …"""
+        steps = json.loads(self.run("preview", "--json", check=True).stdout)["steps"]
+        named = {step["urn"].rpartition("::")[2]: step["op"] for step in steps}
+        return {name: how for name, how in named.items() if how not in ("same", "read")}
+
     def resources(self) -> dict[str, dict[str, Any]]:
         """The state's resources by name."""
         files = list((self.folder / ".state" / "pulumi" / ".pulumi" / "stacks").rglob(f"{self.name}.json"))

@@ -63,24 +63,22 @@ def test_what_reverifies_and_what_does_not(project: Project) -> None:
     assert second["verify-cuda"] != first["verify-cuda"]
     assert second["disk-data-volume"] == first["disk-data-volume"]
 
+    assert project.would_change() == {}
     project.write(experiment(instances={"per_node": 3}, image={"reference": "example/image:1"}))
-    project.up()
-    third = _ids(project)
-    assert "image-digest" in third
-    assert third["verify-cuda"] != second["verify-cuda"], "another image proves again"
+    assert _proves_again(project) == {"image-digest": "create"}, "another image proves again"
 
-    results = _stamps(project)
     project.write(experiment(instances={"per_node": 3}, verification={"level": "quick", "epoch": 1}))
-    project.up()
-    assert _ids(project)["verify-cuda"] != third["verify-cuda"], "a new epoch proves again"
-    assert _stamps(project) > results
+    assert _proves_again(project) == {}, "a new epoch proves again, and changes nothing else"
 
+    project.write(experiment(instances={"per_node": 3}))
     plan = project.folder / "components" / "catalog" / "checks.py"
     assert '"size": 512' in plan.read_text()
     plan.write_text(plan.read_text().replace('"size": 512', '"size": 256'))
+    changes = project.would_change()
+    assert set(changes) == {"verify-cuda"}, "another plan proves again: the half that it is of"
     results = _stamps(project)
     project.up()
-    assert _stamps(project) > results, "another plan proves again"
+    assert _stamps(project) > results, "and what a preview announces is done"
     project.run("destroy", check=True)
 
 
@@ -108,6 +106,13 @@ def test_the_same_stack_without_our_command_line(project: Project) -> None:
 
 def _ids(project: Project) -> dict[str, Any]:
     return {name: found.get("id") for name, found in project.resources().items() if found.get("id")}
+
+
+def _proves_again(project: Project) -> dict[str, str]:
+    """Both halves are announced; return what else is."""
+    changes = project.would_change()
+    assert {changes.pop(half, "same") for half in ("verify-cuda", "verify-nccl")} <= {"replace", "update"}
+    return {name: how for name, how in changes.items() if how == "create"}
 
 
 def _stamps(project: Project) -> tuple[float, float]:

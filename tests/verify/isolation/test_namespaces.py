@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
-from tests.verify.conftest import eventually
+from tests.verify.conftest import PROJECT, eventually
 from tests.verify.isolation.namespaces import Cluster
 
 NEEDS = next(
@@ -34,6 +36,15 @@ def cluster(tmp_path: Path, torch_python: str) -> Iterator[Cluster]:
         yield made
 
 
+def _ended(cluster: Cluster) -> list[dict[str, Any]]:
+    """Wait for all; what each printed follows the published schema."""
+    results = cluster.results()
+    for one in results:
+        printed = {name: value for name, value in one.items() if name != "code"}
+        jsonschema.validate(printed, json.loads((PROJECT / "docs" / "schemas" / "isolation.json").read_text()))
+    return results
+
+
 def _words(result: dict[str, Any]) -> dict[int, str]:
     return {one["node"]: one["verdict"] for one in result["nodes"]}
 
@@ -52,7 +63,7 @@ def _narrow(cluster: Cluster) -> bool:
 def test_four_good_nodes_rehearse_and_every_one_hears_it(cluster: Cluster) -> None:
     for node in range(4):
         cluster.start(node)
-    results = cluster.results()
+    results = _ended(cluster)
     assert [one["verdict"] for one in results] == ["rehearsed"] * 4, results[0]
     assert [one["code"] for one in results] == [0] * 4
     assert [one["kind"] for one in results[0]["rounds"]] == ["self", "pairs", "whole"]
@@ -65,7 +76,7 @@ def test_a_slow_link_is_named_by_its_node(cluster: Cluster) -> None:
     cluster.slow_down(2, "5mbit")
     for node in range(4):
         cluster.start(node)
-    results = cluster.results()
+    results = _ended(cluster)
     assert _words(results[0]) == {0: "rehearsed", 1: "rehearsed", 2: "failed", 3: "rehearsed"}, results[0]
     assert "the best pair" in _node(results[0], 2)["reason"]
     assert results[0]["fabric"]["verdict"] == "rehearsed"
@@ -81,7 +92,7 @@ def test_a_node_cut_off_during_the_run_is_named_and_its_peer_is_cleared(cluster:
         cluster.start(node)
     eventually((cluster.folder / "logs" / "node-3" / "round-2-pairs" / "share.json").exists, "round 2", 60)
     cluster.cut(3)
-    results = cluster.results()
+    results = _ended(cluster)
     assert _words(results[0]) == {0: "rehearsed", 1: "rehearsed", 2: "rehearsed", 3: "could_not_run"}, results[0]
     assert _node(results[0], 3)["reason"] == "lost: nothing heard from it for 5 s, in round 2 (pairs)"
     assert [one["code"] for one in results] == [2] * 4
@@ -92,7 +103,7 @@ def test_an_interface_in_a_wrong_subnet_is_told_with_both_addresses(cluster: Clu
     cluster.add_card(1, "eth1", "192.168.77.4")
     for node in range(4):
         cluster.start(node, **({"GLOO_SOCKET_IFNAME": "eth1"} if node == 1 else {}))
-    result = cluster.results()[0]
+    result = _ended(cluster)[0]
     assert _words(result) == {0: "rehearsed", 1: "failed", 2: "rehearsed", 3: "rehearsed"}, result
     bad = _node(result, 1)
     assert (bad["address"], bad["seen"], bad["interface"]) == ("192.168.77.4", "10.231.0.2", "eth1")

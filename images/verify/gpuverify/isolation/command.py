@@ -1,4 +1,4 @@
-"""`gpuverify node`: one node of many, from its command line to its line of JSON."""
+"""`gpuverify node`: options in, the result out."""
 
 from __future__ import annotations
 

@@ -77,7 +77,8 @@ def _open(evidence: Evidence, node: int, plane: tuple[int, ...]) -> str:
         return "no test with another node came to an end"
     witnesses = evidence.witnesses(node)
     known = f"of them only {_list(witnesses)} passes with others" if witnesses else "none of them passes with others"
-    return f"not cleared: fails with {_list(peers)}, and {known}"
+    why = _because(evidence.bad[ordered(node, peers[-1])][-1].reason)
+    return f"not cleared: fails with {_list(peers)}, and {known}{why}"
 
 
 def _link(evidence: Evidence, pair: Pair) -> Finding:

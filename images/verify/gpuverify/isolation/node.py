@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuverify import ending, launcher
-from gpuverify.isolation import interfaces, report, warm
+from gpuverify.isolation import interfaces, report, stand_in
 from gpuverify.isolation.evidence import SELF, UNKNOWN
 from gpuverify.isolation.lines import Broken, Lines
 from gpuverify.isolation.options import Options
@@ -51,7 +51,7 @@ def _hold_torch(folder: Path, running: contextlib.ExitStack) -> None:
     private = running.enter_context(tempfile.TemporaryDirectory(prefix="gpuverify-"))
     os.environ[ending.LAUNCHER] = str(os.getpid())
     running.callback(_end, _start("warm", Path(private), folder / "warm.log"))
-    os.environ[warm.VARIABLE] = private
+    os.environ[stand_in.VARIABLE] = private
 
 
 def _host(

@@ -52,9 +52,8 @@ class _Rounds:
     def __init__(self, roster: Roster, asked: Mapping[str, Any]) -> None:
         self._roster, self._asked = roster, asked
         self._rows = {row["name"]: row for row in asked["checks"]}
-        self._expected = Expected(floor_gb_s=asked["floor_gb_s"], peer_share=asked["peer_share"])
-        self._figures: dict[bool, list[float]] = {True: [], False: []}
-        """Of single rails, and of whole pairs: GB/s, all rounds."""
+        self._figures: dict[int, list[float]] = {}
+        """GB/s of all rounds, by how many parts a pair was measured in."""
         self._told: list[Told] = []
         self._words: dict[int, str] = {}
 
@@ -153,12 +152,15 @@ class _Rounds:
                 self._roster.send(node, "stop")
 
     def _with_speed(self, kind: str, tests: list[Ended]) -> list[Result]:
-        """Pairs are held against each other; single rails against single rails."""
+        """Pairs are held against each other; single rails against single rails, and each against its share of the floor."""
         if kind not in _IN_TWOS:
             return [test.result for test in tests]
-        known = self._figures[kind == RAILS and self._asked["rails"] > 1]
+        rails = self._asked["rails"] if kind == RAILS else 1
+        floor = self._asked["floor_gb_s"]
+        expected = Expected(floor_gb_s=floor and floor / rails, peer_share=self._asked["peer_share"])
+        known = self._figures.setdefault(rails, [])
         known += [figure for test in tests for figure in test.figures.values()]
-        return by_speed(tests, known, self._expected)
+        return by_speed(tests, known, expected)
 
 
 def _open(group: Answered) -> bool:

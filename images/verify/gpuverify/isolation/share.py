@@ -82,7 +82,7 @@ def _measured(share: Mapping[str, Any], folder: Path) -> Answer:
     job = launcher.Job(
         plan=plan,
         folder=folder,
-        program=launcher.own_program("warm-rank"),
+        program=launcher.own_program("rank"),
         own=tuple(range(plan["ranks"])),
         environment={"GPUVERIFY_INIT": "", **share["environment"], **launcher.own_environment()},
         places=places,

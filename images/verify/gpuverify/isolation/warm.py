@@ -18,12 +18,11 @@ from typing import Any
 
 from gpuverify import ending
 
-VARIABLE = "GPUVERIFY_WARM"
-"""Where a rank finds the process that has torch; without it, or without an answer, it imports torch by itself."""
 SOCKET = "warm"
 _LOOK_S = 0.02
 _MOST_BYTES = 2**20
-_HEAD = 8
+HEAD = 8
+"""Bytes of a length, and of an exit code."""
 
 
 def main(arguments: list[str]) -> int:
@@ -36,35 +35,6 @@ def main(arguments: list[str]) -> int:
 
         _Forks(listener).serve()
     return 0
-
-
-def rank(arguments: list[str]) -> int:
-    """Be a rank: forked from the warm process where there is one, else here."""
-    with socket.socket(socket.AF_UNIX) as asked:
-        try:
-            asked.connect(str(Path(os.environ[VARIABLE]) / SOCKET))
-            body = json.dumps({"arguments": arguments, "environment": dict(os.environ)}).encode()
-            socket.send_fds(asked, [len(body).to_bytes(_HEAD, "big")], [sys.stdout.fileno()])
-            asked.sendall(body)
-            begun = asked.recv(1)
-        except OSError:
-            begun = b""
-        if begun:
-            return _stand_in(asked)
-    from gpuverify import rank as own
-
-    return own.main(arguments)
-
-
-def _stand_in(asked: socket.socket) -> int:
-    """End as the fork ends; hand on the wish for stacks."""
-    signal.signal(signal.SIGUSR1, lambda *_: asked.send(b"s"))
-    said = asked.recv(_HEAD)
-    code = int.from_bytes(said, "big", signed=True) if said else 1
-    if code < 0:
-        signal.signal(-code, signal.SIG_DFL) if -code != signal.SIGKILL else None
-        os.kill(os.getpid(), -code)
-    return code
 
 
 class _Forks:
@@ -89,7 +59,7 @@ class _Forks:
     def _fork(self) -> None:
         asked, _ = self._listener.accept()
         try:
-            head, files, _, _ = socket.recv_fds(asked, _HEAD, 1)
+            head, files, _, _ = socket.recv_fds(asked, HEAD, 1)
             todo = json.loads(_whole(asked, int.from_bytes(head, "big")))
         except (OSError, ValueError):
             asked.close()
@@ -128,7 +98,7 @@ class _Forks:
         if asked.fileno() != -1:
             self._selector.unregister(asked)
             with contextlib.suppress(OSError):
-                asked.send(os.waitstatus_to_exitcode(status).to_bytes(_HEAD, "big", signed=True))
+                asked.send(os.waitstatus_to_exitcode(status).to_bytes(HEAD, "big", signed=True))
             asked.close()
 
 

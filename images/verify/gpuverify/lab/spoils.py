@@ -8,7 +8,7 @@ from typing import Any
 _Measured = dict[int, Any]
 
 
-def _rows(one: Mapping[str, Any]) -> list[dict[str, Any]]:
+def rows_of(one: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Whatever of a measurement has `seconds`."""
     return list(one.get("rows") or one.get("windows") or one.get("peers", {}).values() or [one])
 
@@ -17,7 +17,7 @@ def slowed(by: float, start: float = 0.0) -> Callable[[_Measured, int], None]:
     """Make one rank `by` times slower, from a share `start` of its rows on."""
 
     def does(measured: _Measured, hit: int) -> None:
-        rows = _rows(measured[hit])
+        rows = rows_of(measured[hit])
         for row in rows[int(start * len(rows)) :]:
             seconds = row["seconds"]
             row["seconds"] = [one * by for one in seconds] if isinstance(seconds, list) else seconds * by
@@ -37,7 +37,7 @@ def doubled(measured: _Measured, hit: int) -> None:
 
 def untimed(measured: _Measured, hit: int) -> None:
     """A timing is no number."""
-    rows = _rows(measured[hit])
+    rows = rows_of(measured[hit])
     rows[-1]["seconds"] = [float("nan")] * len(rows[-1]["seconds"])
 
 

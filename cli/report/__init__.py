@@ -1,0 +1,1 @@
+"""`./burnin report`: what a verification found, as a page for people and as files for programs."""

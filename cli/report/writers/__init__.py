@@ -1,0 +1,1 @@
+"""The forms that a report takes, one file each: a function from the report to text."""
