@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench import isolation
+from bench import isolation_cases
 from bench.cluster import Cluster, run
 from gpuverify.isolation.evidence import FAILED, HUNG, PASSED, SELF, UNKNOWN, WHOLE, Result, State
 from gpuverify.isolation.judge import Findings, judge
@@ -47,14 +47,14 @@ def test_every_placement_of_up_to_a_quarter_is_found(nodes: int) -> None:
 def test_the_benchmark_s_cases() -> None:
     """A smaller number of them; `./burnin bench isolation` runs 10,000."""
     for seed in range(60):
-        done = isolation.case(seed)
-        assert done.exact, isolation.drawn(seed)
+        done = isolation_cases.case(seed)
+        assert done.exact, isolation_cases.drawn(seed)
         assert done.innocents == 0
         assert done.rounds <= 5
 
 
 def test_the_largest_cluster_is_found_exactly() -> None:
-    assert isolation._largest(0) < float("inf")
+    assert isolation_cases.largest(0) < float("inf")
 
 
 def test_two_nodes_cannot_tell_which_of_them_it_is() -> None:
