@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 
 LEAST = 3
 """Bytes that an anchor has at least: shorter ones would stop at every other line."""
@@ -18,6 +19,7 @@ _PLAIN = r"(?:[^()\[\\]|\\.|\[(?:\\.|[^]\\])*\])*"
 _GROUP = rf"\({_PLAIN}(?:\({_PLAIN}\){_PLAIN})*\)" + _REPEATED
 
 
+@cache
 def anchor(pattern: str) -> bytes:
     """Return the longest run of plain text, without digits, that every match of `pattern` holds.
 
