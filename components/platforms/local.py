@@ -53,7 +53,7 @@ class Local:
 
     def _vanished(self) -> Iterator[ConfigError]:
         for index, disk in enumerate(self.experiment.disks):
-            folder = self.root / "disks" / disk.name
+            folder = Path(self.folder(disk))
             if (made := made_but_gone(folder)) is not None:
                 yield ConfigError(
                     path=f"disks[{index}]",
@@ -66,11 +66,15 @@ class Local:
         """Folder of the rank logs."""
         return str(self.root / "logs" / half)
 
+    def folder(self, disk: Disk) -> str:
+        """A folder beside the others of the experiment."""
+        return str(self.root / "disks" / disk.name)
+
     def disk(self, name: str, disk: Disk, opts: pulumi.ResourceOptions) -> Made:
         """A folder with a marker file."""
         spec = {
             "schema": "burnin.disk-spec/1",
-            "path": str(self.root / "disks" / disk.name),
+            "path": self.folder(disk),
             "experiment": self.experiment.name,
             "name": disk.name,
             "size_gib": disk.size_gib,

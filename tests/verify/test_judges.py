@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 from gpuverify.checks import BY_NAME
 from gpuverify.judging import judged, named
 from gpuverify.lab.samples import RANKS, sample
+from gpuverify.lab.spoils import slowed
 from gpuverify.verdicts import FAILED, NO_EXPECTATION, PASSED, REHEARSED, WORST_FIRST, Verdict, worst
 
 INFORMATION = {"first", "pid", "ecc", "mig", "driver", "cpus", "problem", "properties"}
 """Keys that are told and not judged."""
 BAD = [None, math.nan, math.inf, -math.inf, -1, -1.5, "", "nan", [], {}, True]
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv")
+TIMED = (*COLLECTIVES, "matmul", "pairs", "burn", "host_copies")
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -83,7 +85,7 @@ def test_a_doubled_or_reordered_value_never_passes(check: str, data: st.DataObje
     assert judged(BY_NAME[check], measured, asked).word != PASSED, path
 
 
-@pytest.mark.parametrize("check", [name for name in BY_NAME if name != "inventory"])
+@pytest.mark.parametrize("check", [name for name, module in BY_NAME.items() if not module.IN_LAUNCHER])
 def test_every_rank_must_be_there_once_and_no_other(check: str) -> None:
     measured, asked = sample(check)
     for wrong in (
@@ -105,31 +107,29 @@ def test_any_wrong_element_fails_and_names_the_rank(check: str, wrong: int, rank
 
 
 @given(st.data(), st.floats(1, 1e9), st.floats(1, 1e9))
-@pytest.mark.parametrize("check", [*COLLECTIVES, "matmul"])
+@pytest.mark.parametrize("check", TIMED)
 def test_slower_is_never_better(check: str, data: st.DataObject, first: float, second: float) -> None:
     words = []
     rank = data.draw(st.integers(0, RANKS - 1))
     for by in (first, first * second):
         measured, asked = sample(check)
-        rows = [measured[rank]] if check == "matmul" else measured[rank]["rows"]
-        for row in rows:
-            row["seconds"] = [seconds * by for seconds in row["seconds"]]
+        slowed(by)(measured, rank)
         words.append(judged(BY_NAME[check], measured, asked).word)
     assert WORST_FIRST.index(words[1]) <= WORST_FIRST.index(words[0])
 
 
-@pytest.mark.parametrize("check", [*COLLECTIVES, "matmul"])
+@pytest.mark.parametrize("check", TIMED)
 @pytest.mark.parametrize("rank", range(RANKS))
 def test_the_slowest_rank_counts(check: str, rank: int) -> None:
     measured, asked = sample(check)
     figure = next(iter(asked.floors or {}))
     before = judged(BY_NAME[check], measured, asked).figures[figure]
-    for row in [measured[rank]] if check == "matmul" else measured[rank]["rows"]:
-        row["seconds"] = [seconds * 2 for seconds in row["seconds"]]
-    assert judged(BY_NAME[check], measured, asked).figures[figure] == pytest.approx(before / 2, rel=1e-3)
+    slowed(2)(measured, rank)
+    no_floor = replace(asked, floors={})
+    assert judged(BY_NAME[check], measured, no_floor).figures[figure] == pytest.approx(before / 2, rel=1e-3)
 
 
-@pytest.mark.parametrize("check", [*COLLECTIVES, "matmul"])
+@pytest.mark.parametrize("check", TIMED)
 def test_below_the_floor_fails_with_both_numbers_and_the_source(check: str) -> None:
     measured, asked = sample(check)
     figure = next(iter(asked.floors or {}))
@@ -142,7 +142,7 @@ def test_below_the_floor_fails_with_both_numbers_and_the_source(check: str) -> N
     assert "somebody" in verdict.reason
 
 
-@pytest.mark.parametrize("check", [*COLLECTIVES, "matmul"])
+@pytest.mark.parametrize("check", TIMED)
 @pytest.mark.parametrize("floor", [None, {}, {"least": math.nan}, {"least": -1}, {"least": "1"}])
 def test_a_floor_that_is_none_never_passes(check: str, floor: Any) -> None:
     measured, asked = sample(check)

@@ -90,6 +90,18 @@ def test_pages_say_well_and_not_well_and_every_channel_hears_of_a_blind_meter(ex
     assert status == 503
 
 
+def test_a_look_that_breaks_ends_no_meter_and_is_told(experiment: Experiment) -> None:
+    alarms = experiment.folder / "alarms"
+    pid = experiment.arm(channels=[{"kind": "log", "path": str(alarms)}], test_channels=False)["pid"]
+    experiment.record.write_text(json.dumps({"id": "i-1", "started": {}}))
+    assert "the meter cannot look: KeyError" in until(lambda: alarms.exists() and alarms.read_text(), "people are told")
+    experiment.write_record()
+    looked = (experiment.meter / "heartbeat").stat().st_mtime
+    until(lambda: (experiment.meter / "heartbeat").stat().st_mtime > looked, "it looks again")
+    assert experiment.arm()["pid"] == pid
+    assert alarms.read_text().count("cannot look") == 1
+
+
 def test_a_taken_port_ends_no_meter(experiment: Experiment) -> None:
     with HttpPeer() as peer:
         experiment.arm(health={"address": "127.0.0.1", "port": peer.server_port})

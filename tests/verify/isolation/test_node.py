@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -218,6 +219,8 @@ def _says(outcome: str, reason: str = "so") -> dict[str, Any]:
         ({3: _measured(), 7: _measured()}, PASSED, ""),
         ({3: _measured(), 7: _measured(wrong=5)}, FAILED, "rank 1: 5 wrong elements"),
         ({7: _says(HUNG, "no answer"), 3: _says(STOPPED)}, HUNG, "node 7: no answer"),
+        ({3: _says(STOPPED), 7: _says(HUNG, "no answer")}, HUNG, "node 7: no answer"),
+        ({3: _measured(), 7: _says(STOPPED)}, UNKNOWN, "node 7: no answer"),
         ({7: _says(UNKNOWN, "no torch"), 3: _says(HUNG)}, UNKNOWN, "node 7: no torch"),
         ({3: _measured(), 7: _says(PASSED)}, UNKNOWN, "node 7: so"),
         ({3: _measured()}, UNKNOWN, "node 7: no answer"),
@@ -247,6 +250,9 @@ def test_rails_are_judged_one_by_one() -> None:
     partly = {**_says(FAILED, "rank 2: it broke"), "measured": dict.fromkeys("01", slow["measured"]["0"])}
     result = ended(_pair(answers={3: partly, 7: _measured(rails=3)}, kind="rails", rails=3)).result
     assert result.rails == {0: PASSED, 1: PASSED, 2: FAILED}
+    other = ended(_pair(answers={3: slow, 7: _measured(rails=2)}, kind="rails", rails=3))
+    (result,) = by_speed([other], list(test.figures.values()), Expected())
+    assert (result.outcome, result.rails[2]) == (UNKNOWN, UNKNOWN)  # a slow rail is no answer for one that is missing
 
 
 def test_a_node_s_own_verification_is_an_answer() -> None:
@@ -280,25 +286,40 @@ def test_slower_is_never_better(others: list[float], one: float, share: float) -
         assert speed.slow(one * share, others, expected)
 
 
-def test_a_line_is_whole_and_bounded() -> None:
-    left, right = socket.socketpair(socket.AF_UNIX)
-    left.close()
-    right.close()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        here = socket.create_connection(listener.getsockname())
+@pytest.fixture
+def talk() -> Iterator[tuple[socket.socket, Lines]]:
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as here:
         there = Lines(listener.accept()[0])
-        here.sendall(b'{"say": "a"}\n{"say"')
-        assert there.receive() == [{"say": "a"}]
-        here.sendall(b': "b"}\n')
-        assert there.receive() == [{"say": "b"}]
-        here.sendall(b"[1]\n")
-        with pytest.raises(Broken, match="no JSON object of ours"):
-            there.receive()
-        here.close()
-        with pytest.raises(Broken, match="connection closed"):
-            there.receive()
+        yield here, there
         there.close()
-    assert MOST_BYTES >= 2**20
+
+
+def test_a_line_is_whole(talk: tuple[socket.socket, Lines]) -> None:
+    here, there = talk
+    here.sendall(b'{"say": "a"}\n{"say"')
+    assert there.receive() == [{"say": "a"}]
+    here.sendall(b': "b"}\n')
+    assert there.receive() == [{"say": "b"}]
+    here.sendall(b"[1]\n")
+    with pytest.raises(Broken, match="no JSON object of ours"):
+        there.receive()
+    here.close()
+    with pytest.raises(Broken, match="connection closed"):
+        there.receive()
+
+
+def test_a_line_is_bounded(talk: tuple[socket.socket, Lines]) -> None:
+    here, there = talk
+
+    def to_the_end() -> None:
+        for _ in range(2**12):
+            assert there.receive() == []
+
+    sending = threading.Thread(target=here.sendall, args=(b"x" * (MOST_BYTES + 2**17),))
+    sending.start()
+    with pytest.raises(Broken, match="a message of more than 1048576 bytes"):
+        to_the_end()
+    sending.join()  # what is left of it fits in the kernel's buffers
 
 
 def test_the_largest_result_fits_on_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -319,6 +340,7 @@ def test_the_largest_result_fits_on_its_line(tmp_path: Path, capsys: pytest.Capt
     jsonschema.validate(cut, SCHEMA)
     assert cut["truncated"] == str(tmp_path / "result.json")
     assert cut["counts"] == {"failed": 4096}
+    assert "it offers 10.0.0.1 to its peers, the rendezvous hears it from 10.0.0.2" in cut["nodes"][0]["next"]
     jsonschema.validate(json.loads((tmp_path / "result.json").read_text()), SCHEMA)
     screen.show({**result, "logs": None})
     shown = capsys.readouterr().err

@@ -10,7 +10,6 @@ import selectors
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +23,7 @@ from gpuverify.isolation.options import Options
 from gpuverify.isolation.outcomes import of_self
 from gpuverify.isolation.roster import HEARTBEAT_S
 from gpuverify.isolation.share import ANSWER, STOPPED
+from gpuverify.isolation.warm import SOCKET
 
 _LOOK_S = 0.1
 _TRY_S = 0.2
@@ -47,11 +47,18 @@ def run(options: Options, plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _hold_torch(folder: Path, running: contextlib.ExitStack) -> None:
-    """Start what imports torch once for all rounds; its socket lies where nobody else can ask."""
-    private = running.enter_context(tempfile.TemporaryDirectory(prefix="gpuverify-"))
+    """Start what imports torch once for all rounds; its socket lies in this node's folder.
+
+    A socket's path may have 107 bytes, and the folder's can be longer: it is named by our own descriptor of the folder.
+    """
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    running.callback(os.close, place)
+    (folder / SOCKET).unlink(missing_ok=True)
+    running.callback((folder / SOCKET).unlink, missing_ok=True)
+    short = Path(f"/proc/{os.getpid()}/fd/{place}")
     os.environ[ending.LAUNCHER] = str(os.getpid())
-    running.callback(_end, _start("warm", Path(private), folder / "warm.log"))
-    os.environ[stand_in.VARIABLE] = private
+    running.callback(_end, _start("warm", short, folder / "warm.log"))
+    os.environ[stand_in.VARIABLE] = str(short)
 
 
 def _host(
@@ -241,7 +248,7 @@ def _last(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def _start(word: str, file: Path, log: Path, out: Path | None = None) -> subprocess.Popen[bytes]:
     """Start one of our own programs; it ends when this process does."""
-    mark = [str(log)] if word == "warm" else []  # the socket's folder does not tell whose it is
+    mark = [str(log)] if word == "warm" else []  # the short name does not tell whose it is
     with log.open("ab") as words, (out or log).open("ab") as said:
         return subprocess.Popen(
             [*launcher.own_program(word), *(["--plan"] if word == "run" else []), str(file), *mark],

@@ -26,10 +26,12 @@ HEAD = 8
 
 
 def main(arguments: list[str]) -> int:
-    """Be that process, behind a socket in the private folder `arguments[0]`, as long as the node lives."""
+    """Be that process, behind a socket in the folder `arguments[0]`, as long as the node lives."""
     ending.end_with_launcher()
     with socket.socket(socket.AF_UNIX) as listener:
+        others = os.umask(0o077)  # nobody else may ask
         listener.bind(str(Path(arguments[0]) / SOCKET))
+        os.umask(others)
         listener.listen(64)  # who comes before torch is here waits
         import torch.distributed  # noqa: F401  # what every rank needs first
 
