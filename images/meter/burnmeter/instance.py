@@ -88,7 +88,7 @@ def lives(record: Mapping[str, Any], boot_id: str) -> bool:
     try:
         with open(f"/proc/{record['pid']}/stat", "rb") as file:  # noqa: PTH123  # per tick and instance
             fields = file.read().rpartition(b")")[2].split()
-    except (OSError, KeyError):
+    except (OSError, KeyError, ValueError):
         return False
     return record.get("boot_id") == boot_id and int(fields[19]) == record.get("pid_start") and fields[0] not in b"ZX"
 

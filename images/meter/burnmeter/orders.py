@@ -53,7 +53,7 @@ def waiting(folder: Path) -> list[tuple[Path, dict[str, Any] | None]]:
     except OSError:
         return []
     found = [(path, _read(path)) for path in paths]
-    return sorted(found, key=lambda pair: (pair[1] or {}).get("at", {}).get("wall", 0.0))
+    return sorted(found, key=lambda pair: float(pair[1]["at"]["wall"]) if pair[1] else 0.0)
 
 
 def _read(path: Path) -> dict[str, Any] | None:
