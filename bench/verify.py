@@ -79,6 +79,7 @@ def _rehearse(python: str, folder: str, half: str) -> dict[str, Any]:
         gpu_count=0,
         log_dir=f"{folder}/{half}",
         accept_no_expectation=False,
+        folders=(folder,),
     )
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path.cwd() / "images" / "verify")}
     said = subprocess.run(

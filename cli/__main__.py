@@ -27,7 +27,7 @@ WORDS = (
     Word(name="refresh", module="cli.pass_through", does="compare the state with what the engine can see"),
     Word(name="output", module="cli.pass_through", does="print the outputs of the last `up`"),
     Word(name="config", module="cli.pass_through", does="config set --secret NAME: keep a channel's URL, encrypted"),
-    Word(name="meter", module="cli.meter", does="meter status: what is spent, and what comes next"),
+    Word(name="meter", module="cli.meter", does="meter status: what is spent, what comes next; test: who hears"),
     Word(name="faults", module="cli.faults", does="break what can be broken here; each must turn a verdict red"),
     Word(name="doctor", module="cli.doctor", does="what is wrong, from logs of any machine: cause, fix, experiment"),
     Word(name="price", module="cli.price", does="FILE…: what it costs over its whole life, and compared"),

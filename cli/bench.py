@@ -14,7 +14,7 @@ from engine import install, python_env
 if TYPE_CHECKING:
     from bench.result import Result
 
-NAMES = ("preview", "verify", "faults", "isolation")
+NAMES = ("preview", "verify", "faults", "isolation", "doctor", "report")
 
 
 def main(argv: list[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ def from_outputs(outputs: Mapping[str, Any]) -> dict[str, Any]:
         "disks": disks,
         "survivors": survivors(disks, outputs.get("prices") or {}),
         "connect": outputs.get("connect"),
+        "channels": (outputs.get("budget") or {}).get("channels", []),
     }
 
 
@@ -90,7 +91,16 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
     console.print(_checks(summary["checks"]))
     show_prices(summary["prices"], console)
     console.print(f"Get in         {summary['connect']}", highlight=False, markup=False, soft_wrap=True)
+    for line in channel_lines(summary["channels"]):
+        console.print(f"{'Alarms by':<14} {line}", highlight=False, markup=False, soft_wrap=True)
     show_survivors(summary, console)
+
+
+def channel_lines(channels: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a line per channel: when it answered, or why it did not."""
+    for one in channels:
+        told = f"answered {one['answered']}" if one["answered"] else f"never answered: {one['reason']}"
+        yield f"{one['kind']:<14} {told}"
 
 
 def show_survivors(summary: Mapping[str, Any], console: Console) -> None:

@@ -30,6 +30,10 @@ class SystemPackage:
 SYSTEM_PACKAGES = (
     SystemPackage(name="openssh-server", program="/usr/sbin/sshd", tests="the remote tests", about_s=30),
     SystemPackage(name="chromium", program="/usr/bin/chromium", tests="the report's browser tests", about_s=60),
+    SystemPackage(name="prometheus", program="/usr/bin/promtool", tests="the metrics tests", about_s=20),
+    SystemPackage(
+        name="prometheus-alertmanager", program="/usr/bin/prometheus-alertmanager", tests="the alert tests", about_s=5
+    ),
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pulumi
 
-from components.config import Experiment
+from components.config import Channel, Experiment
 from components.platforms import Platform
 from components.price import Price
 from components.tokens import TOKENS
@@ -40,12 +40,6 @@ class BudgetAlarm(pulumi.ComponentResource):
 
 def _plan(args: BudgetAlarmArgs) -> pulumi.Output[dict[str, Any]]:
     budget = args.experiment.budget
-    channels = [
-        {"kind": "webhook", "url": args.secrets[channel.target]}
-        if channel.kind == "webhook"
-        else {"kind": channel.kind, "path": channel.target}
-        for channel in budget.channels
-    ]
     return pulumi.Output.from_input(
         {
             "schema": "burnin.meter-plan/1",
@@ -59,6 +53,14 @@ def _plan(args: BudgetAlarmArgs) -> pulumi.Output[dict[str, Any]]:
             "at_limit": budget.at_limit,
             "tick_s": budget.tick_s,
             "grace_s": budget.grace_s,
-            "channels": channels,
+            "channels": [_channel(channel, args.secrets) for channel in budget.channels],
+            "test_channels": budget.test_channels,
+            "health": budget.health.model_dump() if budget.health else None,
         }
     )
+
+
+def _channel(channel: Channel, secrets: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
+    """The settings as the meter takes them: where the config names a secret, its value, sealed."""
+    sealed = {key.removesuffix("_secret"): secrets[name] for key, name in channel.secrets.items()}
+    return {**channel.settings, **sealed}

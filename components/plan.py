@@ -33,6 +33,8 @@ class PlanRequest:
     gpu_count: int
     log_dir: str
     accept_no_expectation: bool
+    folders: tuple[str, ...] = ()
+    """Where the experiment's disks are found on the machine."""
     transport: Mapping[str, Any] | None = None
     """The road between cards that was paid for, see gpuverify/transport/expected.py; None: what the card's board has."""
 
@@ -55,10 +57,13 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
         "accept_no_expectation": request.accept_no_expectation,
         "deadline_s": LEVEL_DEADLINE_S[request.level] // 2,
         "log_dir": request.log_dir,
-        "checks": [
-            _row(check, request) for check in CHECKS if check.half == request.half and ranks >= check.least_ranks
-        ],
+        "checks": [_row(check, request) for check in CHECKS if _belongs(check, request, ranks)],
     }
+
+
+def _belongs(check: Check, request: PlanRequest, ranks: int) -> bool:
+    has_disks = bool(request.folders) or "folders" not in check.gpu
+    return check.half == request.half and ranks >= check.least_ranks and has_disks
 
 
 def _gpu(request: PlanRequest) -> dict[str, Any]:
@@ -100,6 +105,8 @@ def _row(check: Check, request: PlanRequest) -> dict[str, Any]:
     if "loops" in params:
         by_nics = request.transport is not None and request.transport.get("nics", 0) > 0
         params["loops"] = [name for name in params["loops"] if by_nics]
+    if "folders" in params:
+        params["folders"] = list(request.folders)
     if "sizes" in params:
         params["sizes"] = [*params["sizes"], *([known.size] if known and known.size else [])]
     return {

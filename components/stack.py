@@ -30,5 +30,5 @@ def platform_of(experiment: Experiment, project: Path) -> Platform:
 def secrets_of(experiment: Experiment) -> Mapping[str, pulumi.Output[str]]:
     """Return the secrets that the channels name, still sealed."""
     config = pulumi.Config("burnin")
-    names = [channel.target for channel in experiment.budget.channels if channel.kind == "webhook"]
+    names = [name for channel in experiment.budget.channels for name in channel.secrets.values()]
     return {name: config.require_secret(name) for name in names}

@@ -92,6 +92,7 @@ def _plan(args: VerificationArgs, half: str) -> dict[str, Any]:
             gpu_model=args.machine.model,
             gpu_count=args.machine.count,
             log_dir=args.platform.logs(half),
+            folders=tuple(args.platform.folder(disk) for disk in args.experiment.disks),
             accept_no_expectation=verification.accept_no_expectation,
             transport=None if network is None else network.model_dump(),
         )

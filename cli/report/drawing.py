@@ -18,7 +18,8 @@ BINS = (0.97, 0.95, 0.90, 0.50)
 """Shares of the median at which a cell's colour changes: pairs of good cards lie within 3 % of it."""
 _MOST_WRITTEN = 16
 """Cells of a larger matrix are too small for a number."""
-_CELL, _MARGIN = 44, 56
+_CELL = 44
+_LONGEST_LABEL, _LETTER, _LEAST_MARGIN = 9, 8.2, 34
 BAR_WIDTH, BAR_HEIGHT = 140, 14
 _FLOOR_AT = 0.8
 """Where on a bar the floor stands: what exceeds it by a quarter fills the bar."""
@@ -204,10 +205,12 @@ def draw_map(matrix: Matrix) -> Map:
     count = len(matrix.labels)
     written = count <= _MOST_WRITTEN
     cell = float(_CELL) if written else _at(_MOST_WRITTEN * _CELL / count)
+    letters = max(min(len(text), _LONGEST_LABEL) for text in matrix.labels)
+    margin = max(_LEAST_MARGIN, _at(letters * _LETTER + 12))
     cells = tuple(
         Cell(
-            x=_at(_MARGIN + column * cell),
-            y=_at(_MARGIN + row * cell),
+            x=_at(margin + column * cell),
+            y=_at(margin + row * cell),
             bin=_bin(value, matrix.median),
             text=number(round(value)) if value >= 100 else number(value),
         )
@@ -215,12 +218,12 @@ def draw_map(matrix: Matrix) -> Map:
     )
     every = -(-count // 2 // _MOST_WRITTEN) or 1
     labels = tuple(
-        Tick(at=_at(_MARGIN + (index + 0.5) * cell), text=text)
+        Tick(at=_at(margin + (index + 0.5) * cell), text=text)
         for index, text in enumerate(matrix.labels)
         if index % every == 0
     )
     return Map(
-        edge=_at(_MARGIN + count * cell + 4), cell=cell, margin=_MARGIN, labels=labels, cells=cells, written=written
+        edge=_at(margin + count * cell + 4), cell=cell, margin=margin, labels=labels, cells=cells, written=written
     )
 
 

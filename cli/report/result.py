@@ -51,6 +51,9 @@ class Finding(_Part):
 
     id: str
     title: str
+    phase: str = ""
+    follows: list[str] = []
+    """Findings of which this one is a consequence."""
     evidence: list[Evidence] = []
     cause: str = ""
     fix: str = ""

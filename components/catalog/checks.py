@@ -40,6 +40,8 @@ _SMALL = {"sizes": (8 * KIB, 256 * KIB, 4 * MIB), "warmups": 5, "iterations": 10
 CHECKS = (
     Check(name="inventory", half="cuda", proves="the devices are those that were ordered", requires=(),
           deadline_s=45, gpu={}, rehearsal={}),
+    Check(name="storage", half="cuda", proves="every disk gives back what was written to it", requires=(),
+          deadline_s=300, gpu={"folders": (), "bytes": 1024 * MIB}, rehearsal={"folders": (), "bytes": 8 * MIB}),
     Check(name="first_cuda", half="cuda", proves="every device runs a kernel", requires=("inventory",),
           deadline_s=60, gpu={"elements": 2**20}, rehearsal={"elements": 2**16}),
     Check(name="matmul", half="cuda", proves="products are right to the bit, forward and backward, and fast enough",
@@ -54,6 +56,9 @@ CHECKS = (
           rehearsal={"size": 256, "windows": 4, "window_s": 0.05, "dtype": "float32", "most_drop": 0}),
     Check(name="ranks", half="nccl", proves="every rank is there once and has a device of its own", requires=(),
           deadline_s=90, gpu={}, rehearsal={}),
+    Check(name="host_copies", half="nccl", proves="copies between each device and the host arrive whole, alone and together",
+          requires=("ranks",), deadline_s=120, gpu={"size": 1024 * MIB, "warmups": 2, "iterations": 5},
+          rehearsal={"size": 1 * MIB, "warmups": 1, "iterations": 3}, floor="host_gb_s", floor_needed=False),
     Check(name="pairs", half="nccl", proves="every two devices exchange whole and in place, fast enough",
           requires=("ranks",), deadline_s=120, gpu={"sizes": (256 * MIB,), "warmups": 5, "iterations": 10},
           rehearsal={"sizes": (1 * MIB,), "warmups": 1, "iterations": 3}, floor="pair_gb_s", floor_needed=False,

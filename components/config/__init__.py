@@ -1,6 +1,7 @@
 """Text becomes frozen types at the door: one parser, all errors at once."""
 
-from components.config.budget import Budget, Channel
+from components.config.budget import Budget
+from components.config.channels import Channel
 from components.config.errors import ConfigError, ConfigErrors
 from components.config.load import parse, parse_json, read_file
 from components.config.prices import Prices

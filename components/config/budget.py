@@ -7,25 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from components.config.channels import Channel, Health
 from components.config.fields import REQUIRED, Section, told
-from components.config.scalars import FilePath, Hours, MoneyAboveZero, Percent, Seconds, SecretName
-
-
-class Channel(Section):
-    """How an alarm reaches a person."""
-
-    kind: Literal["webhook", "log"] = told(REQUIRED, "`webhook` posts JSON, `log` appends a line to a file.")
-    url_secret: SecretName | None = told(
-        None,
-        "Name of the secret that holds the URL.",
-        rule="for `webhook` only, and needed there; `burnin:NAME` stands encrypted in the same file",
-    )
-    path: FilePath | None = told(None, "The file, relative to the project.", rule="for `log` only, and needed there")
-
-    @property
-    def target(self) -> str:
-        """The secret's name or the file; the rules have seen to it that there is one."""
-        return str(self.url_secret if self.kind == "webhook" else self.path)
+from components.config.scalars import Hours, MoneyAboveZero, Percent, Seconds
 
 
 class Budget(Section):
@@ -54,3 +38,7 @@ class Budget(Section):
     channels: Annotated[tuple[Channel, ...], Field(max_length=16)] = told(
         (), "Who is told.", unset="the meter's own log only"
     )
+    test_channels: bool = told(
+        True, "Whether `up` sends one test message through each new channel and tells who answered.", strict=True
+    )
+    health: Health | None = told(None, "Where the meter answers `/healthz` and `/metrics`.", unset="nowhere")

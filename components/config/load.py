@@ -81,15 +81,16 @@ def _broken(experiment: Experiment, source: Source | None) -> Iterator[Fault]:
 
 def _secrets_missing(experiment: Experiment, source: Source | None) -> Iterator[Fault]:
     """Yield each channel whose secret the file does not hold; a file that is elsewhere is the engine's business."""
+    if source is None or not source.path.is_file():
+        return
     for index, channel in enumerate(experiment.budget.channels):
-        if channel.url_secret is None or source is None or not source.path.is_file():
-            continue
-        kept, place = source.secret(channel.url_secret), ("budget", "channels", index, "url_secret")
-        step = f"`./burnin config set --secret burnin:{channel.url_secret} URL` keeps it, encrypted"
-        if kept is None:
-            yield Fault(place, "no such secret in this file", channel.url_secret, step)
-        if kept == "open":
-            yield Fault(place, "this secret stands in plain text", channel.url_secret, step)
+        for key, name in channel.secrets.items():
+            kept, place = source.secret(name), ("budget", "channels", index, key)
+            step = f"`./burnin config set --secret burnin:{name} VALUE` keeps it, encrypted"
+            if kept is None:
+                yield Fault(place, "no such secret in this file", name, step)
+            if kept == "open":
+                yield Fault(place, "this secret stands in plain text", name, step)
 
 
 def _errors(faults: list[Fault], source: Source | None) -> ConfigErrors:

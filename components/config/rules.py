@@ -119,14 +119,30 @@ def mounts_are_apart(experiment: Experiment) -> Iterator[Fault]:
 
 
 def channels_have_targets(experiment: Experiment) -> Iterator[Fault]:
-    """An alarm without a target reaches nobody."""
+    """An alarm without a target reaches nobody, and a key that nobody reads misleads."""
+    rows = {row.kind: row for row in CHANNELS}
     for index, channel in enumerate(experiment.budget.channels):
-        for row in CHANNELS:
-            place, given = ("budget", "channels", index, row.key), getattr(channel, row.key)
-            if row.kind == channel.kind and given is None:
-                yield Fault(place, f"a {row.kind} channel needs it: {row.target}", None, f"for example {row.example}")
-            if row.kind != channel.kind and given is not None:
-                yield Fault(place, f"belongs to a {row.kind} channel, this one is {channel.kind}", given, "remove it")
+        row, given = rows[channel.kind], channel.model_fields_set - {"kind"}
+        for key in row.needs:
+            if getattr(channel, key) is None:
+                rule = f"a {row.kind} channel needs it: {row.target}"
+                yield Fault(("budget", "channels", index, key), rule, None, f"for example {row.example}")
+        for key in sorted(given - {*row.needs, *row.may}):
+            takers = " or ".join(other.kind for other in CHANNELS if key in (*other.needs, *other.may))
+            rule = f"belongs to a {takers} channel, this one is {channel.kind}"
+            yield Fault(("budget", "channels", index, key), rule, getattr(channel, key), "remove it")
+
+
+def mail_keeps_its_password(experiment: Experiment) -> Iterator[Fault]:
+    """A password has a name beside it, and never travels in the open."""
+    for index, channel in enumerate(experiment.budget.channels):
+        place = ("budget", "channels", index)
+        if (channel.user is None) != (channel.password_secret is None):
+            missing = "user" if channel.user is None else "password_secret"
+            yield Fault((*place, missing), "a name and a password belong together", None, "give both or neither")
+        if channel.security == "none" and channel.password_secret is not None:
+            rule = "a password would travel in the open"
+            yield Fault((*place, "security"), rule, "none", "write starttls or tls, or remove the password")
 
 
 RULES: tuple[Callable[[Experiment], Iterator[Fault]], ...] = (
@@ -141,4 +157,5 @@ RULES: tuple[Callable[[Experiment], Iterator[Fault]], ...] = (
     mounts_are_plain,
     mounts_are_apart,
     channels_have_targets,
+    mail_keeps_its_password,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from datetime import date
 from decimal import Decimal
@@ -86,6 +87,13 @@ def _a_year_at_most(value: Decimal) -> Decimal:
     return value
 
 
+def _address(value: str) -> str:
+    try:
+        return str(ipaddress.ip_address(value))
+    except ValueError:
+        raise ValueError("expected an IP address") from None
+
+
 MoneyAboveZero = Annotated[Money, AfterValidator(_positive)]
 Hours = Annotated[_Exact, AfterValidator(_positive), AfterValidator(_a_year_at_most)]
 Seconds = Annotated[int, Field(ge=1, le=3600), WHOLE]
@@ -99,6 +107,9 @@ Folder = Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f\x7f]*$", max_l
 Mount = Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9._/-]*$", max_length=1024)]
 """Without colons and commas, which separate things on a container runtime's command line."""
 Word = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=64)]
+Host = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.:-]*$", max_length=253)]
+MailAddress = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._+=-]+@[A-Za-z0-9.-]+$", max_length=254)]
+IPAddress = Annotated[str, StringConstraints(pattern=r"^[0-9A-Fa-f.:]+$", max_length=45), AfterValidator(_address)]
 ImageReference = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/:@-]*$", max_length=500)]
 
 PATTERNS = {
@@ -109,6 +120,9 @@ PATTERNS = {
     r"^/[^\x00-\x1f\x7f]*$": "expected an absolute path",
     r"^[^\x00-\x1f\x7f]+$": "expected a path",
     r"^[^\x00-\x1f\x7f]*$": "expected text on one line",
+    r"^[A-Za-z0-9][A-Za-z0-9.:-]*$": "expected the name or address of a machine",
+    r"^[A-Za-z0-9._+=-]+@[A-Za-z0-9.-]+$": "expected one mail address",
+    r"^[0-9A-Fa-f.:]+$": "expected an IP address",
     r"^[A-Za-z0-9][A-Za-z0-9._/:@-]*$": 'expected an image, for example "pytorch/pytorch:2.3.1-cuda12.1-cudnn8-runtime"',
 }
 """What each pattern means in words, for errors and for the reference."""

@@ -69,6 +69,9 @@ class Platform(Protocol):
     def logs(self, half: str) -> str:
         """Return the folder, on the machine, for the logs of one half of the verification."""
 
+    def folder(self, disk: Disk) -> str:
+        """Return where a disk is found on the machine."""
+
     def disk(self, name: str, disk: Disk, opts: pulumi.ResourceOptions) -> Made:
         """Make or adopt a data disk; facts: {path, id, size_gib}. Nothing here ever deletes one."""
 

@@ -53,7 +53,7 @@ class Local:
 
     def _vanished(self) -> Iterator[ConfigError]:
         for index, disk in enumerate(self.experiment.disks):
-            folder = self.root / "disks" / disk.name
+            folder = Path(self.folder(disk))
             if (made := made_but_gone(folder)) is not None:
                 yield ConfigError(
                     path=f"disks[{index}]",
@@ -66,11 +66,15 @@ class Local:
         """Folder of the rank logs."""
         return str(self.root / "logs" / half)
 
+    def folder(self, disk: Disk) -> str:
+        """A folder beside the others of the experiment."""
+        return str(self.root / "disks" / disk.name)
+
     def disk(self, name: str, disk: Disk, opts: pulumi.ResourceOptions) -> Made:
         """A folder with a marker file."""
         spec = {
             "schema": "burnin.disk-spec/1",
-            "path": str(self.root / "disks" / disk.name),
+            "path": self.folder(disk),
             "experiment": self.experiment.name,
             "name": disk.name,
             "size_gib": disk.size_gib,
@@ -157,9 +161,14 @@ class Local:
         )
         return Made(resource=command, facts=command.stdout.apply(json.loads))
 
-    def _placed(self, channel: Mapping[str, str]) -> dict[str, str]:
-        """A file is named from the project; the meter runs elsewhere."""
-        return {key: str(self.project / value) if key == "path" else value for key, value in channel.items()}
+    def _placed(self, channel: Mapping[str, Any]) -> dict[str, Any]:
+        """A file is named from the project, a program too where its name has a slash; the meter runs elsewhere."""
+        placed = dict(channel)
+        if "path" in channel:
+            placed["path"] = str(self.project / channel["path"])
+        if "command" in channel and "/" in channel["command"][0]:
+            placed["command"] = [str(self.project / channel["command"][0]), *channel["command"][1:]]
+        return placed
 
     def _program(self, name: str) -> str:
         return str(self.project / pack(self.project, self.state, name).path)

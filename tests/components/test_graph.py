@@ -90,6 +90,31 @@ def test_a_webhooks_url_is_sealed(graph_of: Make) -> None:
     assert all("hidden" not in str(graph.requests[name].object) for name in others)
 
 
+def test_every_secret_of_a_channel_is_sealed_and_reaches_the_meter(graph_of: Make) -> None:
+    mail = {"kind": "smtp", "host": "m.example", "sender": "a@m.example", "to": "b@m.example", "user": "u"}
+    channels = [{"kind": "dingtalk", "url_secret": "u", "key_secret": "k"}, {**mail, "password_secret": "p"}]
+    secrets = {"u": "http://hidden", "k": "hidden-key", "p": "hidden-word"}
+    graph = graph_of(experiment(budget={"limit": 10, "channels": channels}), secrets)
+    assert graph.requests["budget-meter"].object.fields["stdin"].WhichOneof("kind") == "struct_value"
+    plan = json.loads(graph.inputs("budget-meter")["stdin"]["value"])
+    assert plan["channels"] == [
+        {"kind": "dingtalk", "url": "http://hidden", "key": "hidden-key"},
+        {**mail, "password": "hidden-word"},
+    ]
+    assert plan["test_channels"] is True
+    assert plan["health"] is None
+    others = [name for name in graph.requests if name != "budget-meter"]
+    assert all("hidden" not in str(graph.requests[name].object) for name in others)
+
+
+def test_a_program_with_a_slash_is_the_projects(graph_of: Make) -> None:
+    channels = [{"kind": "command", "command": ["tools/alarm", "-x"]}, {"kind": "command", "command": ["logger"]}]
+    graph = graph_of(experiment(budget={"limit": 10, "channels": channels, "health": {"port": 9109}}))
+    plan = json.loads(graph.inputs("budget-meter")["stdin"])
+    assert [one["command"] for one in plan["channels"]] == [[str(SOURCE / "tools/alarm"), "-x"], ["logger"]]
+    assert plan["health"] == {"port": 9109, "address": "127.0.0.1"}
+
+
 def test_a_logs_path_is_the_projects(graph_of: Make) -> None:
     """The meter runs in another folder."""
     channels = [{"kind": "log", "path": "alarms.log"}, {"kind": "log", "path": "/var/log/alarms"}]

@@ -108,7 +108,7 @@ def plan(name: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def samples(seconds: int = 18, gpus: int = 8) -> list[dict[str, Any]]:
+def samples(seconds: int = 17, gpus: int = 4) -> list[dict[str, Any]]:
     return [
         {
             "at_s": at,
@@ -155,7 +155,20 @@ def troubled() -> dict[str, Any]:
             "fix": "reset the fabric manager, or ask for another node",
             "experiment": "run the pairs again with the cards of the slots swapped: the slow pair moves with the card",
             "confidence": "likely",
-        }
+            "phase": "NCCL connect",
+            "follows": [],
+        },
+        {
+            "id": "D31",
+            "title": "Ranks wait for one that is slow",
+            "phase": "speed and data",
+            "follows": ["D14"],
+            "evidence": [],
+            "cause": "",
+            "fix": "",
+            "experiment": "",
+            "confidence": "possible",
+        },
     ]
     return found
 

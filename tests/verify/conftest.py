@@ -44,6 +44,7 @@ def request(half: str, folder: Path, **changes: Any) -> PlanRequest:
         "gpu_count": 0,
         "log_dir": str(folder),
         "accept_no_expectation": False,
+        "folders": (str(folder.parent),),
     }
     return PlanRequest(**{**given, **changes})
 

@@ -1,4 +1,4 @@
-"""`burnmeter WORD`: one JSON line on stdout, words on stderr; exit 0 good, 1 refused by the budget, 2 could not tell."""
+"""`burnmeter WORD`: one JSON line on stdout, words on stderr; exit 0 good, 1 refused or not well, 2 could not tell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from burnmeter import commands, statement
+from burnmeter import commands, health, statement
 from burnmeter.commands import RefusedError, TroubleError
 from burnmeter.ledger import LedgerError
 from burnmeter.plan import PlanError
@@ -17,6 +17,8 @@ BY_PLAN: Mapping[str, Callable[[str], dict[str, Any]]] = {"arm": commands.arm, "
 BY_FOLDER: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "permit": commands.permit,
     "status": commands.show,
+    "test": commands.test,
+    "healthy": health.healthy,
     "run": commands.run,
     "statement": statement.state,
 }
@@ -35,7 +37,7 @@ def main() -> int:
         print(f"burnmeter {word}: {trouble}", file=sys.stderr)
         return 2
     print(json.dumps(answer))
-    return 0
+    return 0 if answer.get("ok", True) else 1
 
 
 def _answer(word: str, rest: list[str]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from burnmeter import clock, decide, instance, ledger, status
+from burnmeter import clock, decide, instance, ledger, status, trial
 from burnmeter import plan as plans
 from burnmeter.meter import Meter, account
 from burnmeter.plan import Plan
@@ -55,6 +55,7 @@ def arm(text: str) -> dict[str, Any]:
         "remaining": f"{remaining:.4f}",
         "rate_per_h": str(plan.compute_per_h + plan.storage_per_h),
         "pid": pid,
+        "channels": trial.new_channels(plan, show(str(plan.folder))),
     }
 
 
@@ -99,6 +100,12 @@ def show(folder: str) -> dict[str, Any]:
     alive = instance.sample(plan.instance, clock.now()).alive
     trouble = ["no meter watches this budget; the compute's own deadline still holds"] if alive else []
     return {**status.describe(_state(plan), plan, alive=alive, trouble=trouble), "alive": False}
+
+
+def test(folder: str) -> dict[str, Any]:
+    """Send a test through every channel of the plan in `folder`; return who answered."""
+    answers = trial.all_channels(plans.load(Path(folder)), show(folder))
+    return {"ok": all(one["answered"] for one in answers), "channels": answers}
 
 
 def run(folder: str) -> dict[str, Any]:

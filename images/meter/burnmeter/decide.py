@@ -65,6 +65,15 @@ def next_rung(state: State, plan: Plan) -> str | None:
     return next((rung for rung in ladder if (rung, state.epoch) not in state.taken), None)
 
 
+def seconds_to_next(state: State, plan: Plan, *, alive: bool) -> Decimal | None:
+    """Return when the next rung comes at the present rate, in seconds; None for never."""
+    rung, rate = next_rung(state, plan), rate_per_h(plan, alive=alive)
+    if rung is None or not rate:
+        return None
+    due = next((percent for percent in plan.alarm_percent if _rung(percent) == rung), 100)
+    return max(Decimal(0), plan.limit * due / 100 - state.spent) / rate * HOUR
+
+
 def _notices(state: State, plan: Plan) -> Iterator[Notify]:
     for percent in plan.alarm_percent:
         if state.spent * 100 >= percent * plan.limit:

@@ -18,6 +18,8 @@ class Sample:
 
     seconds: dict[str, Decimal]
     alive: bool
+    trouble: str = ""
+    """Why a record that is there cannot be read; empty where all can."""
 
 
 def sample(current: Path, now: clock.Moment) -> Sample:
@@ -30,7 +32,7 @@ def sample(current: Path, now: clock.Moment) -> Sample:
         name: _seconds(one, current.parent / "heartbeat", now, alive=alive and name == record.get("id"))
         for name, one in records.items()
     }
-    return Sample(seconds=seconds, alive=alive)
+    return Sample(seconds=seconds, alive=alive, trouble=_trouble(current))
 
 
 def lives(record: dict[str, Any], boot_id: str) -> bool:
@@ -57,6 +59,13 @@ def _last_sign(heartbeat: Path, now: clock.Moment) -> float:
     with contextlib.suppress(OSError):
         return min(heartbeat.stat().st_mtime, now.wall)
     return now.wall
+
+
+def _trouble(current: Path) -> str:
+    """No record is no instance; one that says nothing hides what it costs."""
+    if current.exists() and not _read(current):
+        return f"the instance's record {current.name} cannot be read: what it costs is not seen"
+    return ""
 
 
 def _read(path: Path) -> dict[str, Any]:

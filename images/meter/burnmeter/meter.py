@@ -13,11 +13,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from burnmeter import clock, instance, status
+from burnmeter import clock, instance, serving, status, telling
 from burnmeter import plan as plans
 from burnmeter.channels import Notice
 from burnmeter.decide import Notify, Release, decide, pause_s
 from burnmeter.delivery import Deliveries
+from burnmeter.health import Health, Pulse
 from burnmeter.ledger import LedgerError, Writer
 from burnmeter.plan import Plan
 from burnmeter.state import STORAGE, Account, State, fold
@@ -41,10 +42,12 @@ class Meter:
         self.plan = plans.load(folder)
         self._deliveries = Deliveries(self.plan.channels)
         self._pause_s = self.plan.tick_s
+        self.health = Health(folder, self._tell_everyone)
         self._arm()
 
     def run(self, over: threading.Event, reload: threading.Event) -> None:
         """Tick until `over`; a set `reload` takes the changed plan at once."""
+        serving.attend([self.health], lambda: self.plan.pages, self._log)
         while not over.is_set():
             if reload.is_set():
                 reload.clear()
@@ -57,9 +60,17 @@ class Meter:
         self._writer.close()
 
     def tick(self) -> None:
-        """Look once, and do what follows."""
+        """Look once, and do what follows; a look that breaks is told, and the next one tries again."""
+        try:
+            self._look()
+        except _BREAKS as error:
+            self._log(f"the look broke: {error!r}")
+            self.health.report("looks", f"the meter cannot look: {type(error).__name__}")
+
+    def _look(self) -> None:
         now = clock.now()
         seen = instance.sample(self.plan.instance, now)
+        self.health.report("record", seen.trouble)
         self._record({"kind": "used", "at": now.as_json(), "use": _use(self.state, self.plan, seen, now)})
         for action in decide(self.state, self.plan, alive=seen.alive):
             if isinstance(action, Notify):
@@ -67,9 +78,11 @@ class Meter:
             else:
                 self._release(action)
         self._note_arrivals()
-        self._hand_over()
-        status.write(self._folder, self.state, self.plan, alive=seen.alive, trouble=self._troubles())
+        told = status.write(self._folder, self.state, self.plan, alive=seen.alive, trouble=self._troubles())
+        self._hand_over(told)
         self._pause_s = pause_s(self.state, self.plan, alive=seen.alive)
+        self.health.beat(Pulse(status=told, lanes=self._deliveries.lanes, due_s=self._pause_s))
+        self.health.report("ledger", self.trouble and "the ledger takes no records")
 
     def _wait(self, *events: threading.Event) -> None:
         """Until the next tick or a signal; what a channel took meanwhile is written down at once, so that it is told once."""
@@ -134,37 +147,31 @@ class Meter:
                 key, channel = self._deliveries.arrived.get_nowait()
             except queue.Empty:
                 return
-            if not key.endswith(_LEDGER_TROUBLE):
+            if key in self.state.notices:  # what the meter says of itself stands in no ledger
                 self._record({"kind": "delivered", "key": key, "channel": channel})
 
-    def _hand_over(self) -> None:
+    def _hand_over(self, told: Mapping[str, Any]) -> None:
         for index in range(len(self.plan.channels)):
             for key, text in self.state.notices.items():
                 if (key, index) not in self.state.delivered:
-                    self._deliveries.hand_over(self._notice(key, text), index)
-            if self.trouble:
-                text = f"{self.plan.experiment}: the ledger takes no records; the compute's own deadline still holds"
-                self._deliveries.hand_over(self._notice(f"{self.plan.experiment}/{_LEDGER_TROUBLE}", text), index)
+                    self._deliveries.hand_over(telling.alarm(key, text, told), index)
 
-    def _notice(self, key: str, text: str) -> Notice:
-        return Notice(
-            key=key,
-            text=text,
-            experiment=self.plan.experiment,
-            spent=f"{self.state.spent:.2f}",
-            limit=str(self.plan.limit),
-            currency=self.plan.currency,
-        )
+    def _tell_everyone(self, notice: Notice) -> None:
+        self._log(notice.text)
+        for index in range(len(self.plan.channels)):
+            self._deliveries.hand_over(notice, index)
 
     def _troubles(self) -> list[str]:
-        return [*filter(None, [self.trouble]), *self._deliveries.failures.values()]
+        own = [words for name, words in self.health.wrong.items() if name != "ledger"]
+        return [*filter(None, [self.trouble]), *own, *self._deliveries.failures]
 
     def _log(self, text: str) -> None:
         with contextlib.suppress(OSError):  # on a full disk the watch goes on without words
             print(f"{clock.iso(clock.now().wall)} {text}", file=sys.stderr, flush=True)
 
 
-_LEDGER_TROUBLE = "ledger"
+_BREAKS = (OSError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
+"""What a look can meet in files that others write."""
 
 
 def account(state: State, plan: Plan, now: clock.Moment) -> State:

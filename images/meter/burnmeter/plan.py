@@ -30,6 +30,8 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "release_stdin": str,
     "revision": int,
 }
+_OPTIONAL: Mapping[str, type | tuple[type, ...]] = {"test_channels": bool, "health": (dict, type(None))}
+"""May be left out."""
 AT_LIMIT = ("notify", "stop", "release")
 
 
@@ -50,16 +52,25 @@ class Plan:
     alarm_percent: tuple[int, ...]
     at_limit: str
     tick_s: float
-    channels: tuple[Mapping[str, str], ...]
+    channels: tuple[Mapping[str, Any], ...]
     instance: Path
     release: tuple[str, ...]
     release_stdin: str
     revision: int
+    test_channels: bool = True
+    """Whether arming sends a test notice through each new channel."""
+    health: Mapping[str, Any] | None = None
+    """{address, port} at which the meter answers questions; None: nowhere."""
 
     @property
     def stops(self) -> bool:
         """Whether the compute ends at the limit."""
         return self.at_limit != "notify"
+
+    @property
+    def pages(self) -> tuple[str, int] | None:
+        """Where the meter answers questions."""
+        return (str(self.health["address"]), int(self.health["port"])) if self.health else None
 
 
 def parse(text: str) -> Plan:
@@ -70,17 +81,22 @@ def parse(text: str) -> Plan:
         raise PlanError("the plan is no JSON") from None
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         raise PlanError(f"expected a plan of schema {SCHEMA}")
-    problems = [f"unknown key {name!r}" for name in found if name not in _KEYS]
+    problems = [f"unknown key {name!r}" for name in found if name not in {**_KEYS, **_OPTIONAL}]
     problems += [
         f"{name}: missing or not of the right type"
         for name, kind in _KEYS.items()
         if not isinstance(found.get(name), kind) or isinstance(found.get(name), bool)
     ]
+    problems += [f"{name}: not of the right type" for name in _OPTIONAL if not _fits(found, name)]
     if not problems and found["at_limit"] not in AT_LIMIT:
         problems.append(f"at_limit = {found['at_limit']!r}, expected one of {', '.join(AT_LIMIT)}")
     if problems:
         raise PlanError("; ".join(problems))
     return _plan(found)
+
+
+def _fits(found: Mapping[str, Any], name: str) -> bool:
+    return name not in found or isinstance(found[name], _OPTIONAL[name])
 
 
 def load(folder: Path) -> Plan:
@@ -124,4 +140,6 @@ def _plan(found: Mapping[str, Any]) -> Plan:
         release=tuple(found["release"]),
         release_stdin=found["release_stdin"],
         revision=found["revision"],
+        test_channels=found.get("test_channels", True),
+        health=found.get("health"),
     )

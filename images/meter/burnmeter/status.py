@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from decimal import ROUND_HALF_UP, Decimal
@@ -18,6 +19,7 @@ _PLACES = Decimal("0.0001")
 def describe(state: State, plan: Plan, *, alive: bool, trouble: list[str]) -> dict[str, Any]:
     """Return the status object, see docs/schemas/meter-status.json."""
     left = decide.seconds_left(state, plan, alive=alive)
+    comes = decide.seconds_to_next(state, plan, alive=alive)
     now = clock.now()
     return {
         "experiment": plan.experiment,
@@ -27,6 +29,7 @@ def describe(state: State, plan: Plan, *, alive: bool, trouble: list[str]) -> di
         "rate_per_h": _money(decide.rate_per_h(plan, alive=alive)),
         "reaches_limit_at": None if left is None else clock.iso(min(now.wall + float(left), _FAR)),
         "next_rung": decide.next_rung(state, plan),
+        "next_rung_at": None if comes is None else clock.iso(min(now.wall + float(comes), _FAR)),
         "last_sample": clock.iso(now.wall),
         "instance_alive": alive,
         "trouble": trouble,
@@ -39,14 +42,14 @@ _FAR = 253_402_300_799.0
 """The last second of the year 9999: beyond it no date can be written."""
 
 
-def write(folder: Path, state: State, plan: Plan, *, alive: bool, trouble: list[str]) -> None:
-    """Replace the status file in one step; where even that fails, the age of the old one tells."""
+def write(folder: Path, state: State, plan: Plan, *, alive: bool, trouble: list[str]) -> dict[str, Any]:
+    """Replace the status file in one step and return what it says; where that fails, the age of the old one tells."""
+    told = describe(state, plan, alive=alive, trouble=trouble)
     fresh = folder / f".status.{os.getpid()}"
-    try:
-        fresh.write_text(json.dumps(describe(state, plan, alive=alive, trouble=trouble)))
+    with contextlib.suppress(OSError):
+        fresh.write_text(json.dumps(told))
         fresh.replace(folder / "status.json")
-    except OSError:
-        return
+    return told
 
 
 def read(folder: Path) -> dict[str, Any] | None:

@@ -36,6 +36,10 @@ class Cpu:
         lines = Path("/proc/meminfo").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
 
+    def host_memory(self, elements: int) -> Any:
+        """Memory of the host that the device copies from and to, fp32."""
+        return self._torch.empty(elements, dtype=self._torch.float32)
+
     def time(self, operation: Callable[[], Any]) -> float:
         """Seconds of one run."""
         began = time.perf_counter()
@@ -101,6 +105,10 @@ class Cuda(Cpu):
         """Free memory of the card, bytes."""
         self._torch.cuda.empty_cache()
         return int(self._torch.cuda.mem_get_info(self.where)[0])
+
+    def host_memory(self, elements: int) -> Any:
+        """Pinned, so that the card's own engine copies."""
+        return self._torch.empty(elements, dtype=self._torch.float32, pin_memory=True)
 
     def time(self, operation: Callable[[], Any]) -> float:
         """Seconds by a pair of events on the stream."""

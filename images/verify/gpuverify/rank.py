@@ -82,7 +82,8 @@ def main(arguments: list[str]) -> int:
         if not BY_NAME[row["name"]].IN_LAUNCHER:
             _run(context, progress, row)
     context.leave()
-    return 0
+    sys.stdout.flush()
+    os._exit(0)  # all is written: a library's thread that aborts at the interpreter's end says nothing of a device
 
 
 def _ready(plan: dict[str, Any], progress: Progress) -> Context | None:

@@ -13,6 +13,8 @@ from gpuverify.verdicts import FAILED, GOOD, Verdict
 
 _WIDTH = 80
 _LABEL = 14
+_FIGURE = 41
+"""Column at which a check's figure begins; a sentence goes on below it."""
 _CONSEQUENCES = ("not reached: ", "needs ")
 
 
@@ -20,7 +22,8 @@ def line(name: str, verdict: Verdict, seconds: float) -> None:
     """Print one check's end, with its main figure."""
     figure = next((f"{key} {value}" for key, value in verdict.figures.items()), "")
     told = f"{name:<15} {verdict.word:<14} {seconds:6.1f} s  {figure}".rstrip()
-    _print(told if len(told) <= _WIDTH else f"{told[: _WIDTH - 2]} …")
+    options = {"subsequent_indent": " " * _FIGURE, "break_long_words": True, "break_on_hyphens": False}
+    _print(textwrap.fill(told, _WIDTH, **options))  # type: ignore[arg-type]
 
 
 def block(result: Mapping[str, Any]) -> None:

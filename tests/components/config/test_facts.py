@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import pytest
+import yaml
 
 from components.catalog.channels import CHANNELS
 from components.catalog.levels import LEVEL_DEADLINE_S
 from components.catalog.not_yet import NOT_YET, NOT_YET_KINDS
 from components.catalog.platforms import PLATFORMS
 from components.config import ConfigErrors, parse
-from components.config.budget import Channel
+from components.config.channels import Channel
 from components.config.scalars import PATTERNS
 from components.config.sections import Experiment, Platform, Verification
-from tests.components.config.examples import FULL, changed
+from tests.components.config.examples import FULL, SMALL, changed
 
 
 @pytest.mark.parametrize(
@@ -30,8 +31,15 @@ def test_choices_are_the_rows_of_the_catalogue(field: Any, rows: list[str]) -> N
     assert list(get_args(field.annotation)) == rows
 
 
-def test_the_key_of_each_channel_is_a_field() -> None:
-    assert {row.key for row in CHANNELS} == set(Channel.model_fields) - {"kind"}
+def test_the_keys_of_each_channel_is_a_field() -> None:
+    keys = {key for row in CHANNELS for key in (*row.needs, *row.may)}
+    assert keys == set(Channel.model_fields) - {"kind"}
+
+
+@pytest.mark.parametrize("row", CHANNELS, ids=lambda row: row.kind)
+def test_the_example_of_each_channel_is_right(row: Any) -> None:
+    budget = {**SMALL["budget"], "channels": [yaml.safe_load(row.example)]}
+    assert parse(changed(SMALL, "budget", to=budget), None, "x").budget.channels[0].kind == row.kind
 
 
 @pytest.mark.parametrize(

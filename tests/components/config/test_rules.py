@@ -20,6 +20,8 @@ def disks(*mounts: str) -> list[dict[str, Any]]:
     return [{"name": f"d{i}", "size_gib": 1, "mount": mount} for i, mount in enumerate(mounts)]
 
 
+MAIL = {"kind": "smtp", "host": "mail.example", "sender": "a@mail.example", "to": "b@mail.example"}
+PASSWORD = "budget.channels[0].password_secret"
 REFUSED: list[tuple[str, Place, Any, str, str]] = [
     ("gpu_is_known", ("instances", "gpu"), "H100-SMX-80GB", "instances.gpu", 'did you mean "H100-SXM-80GB"?'),
     ("gpu_is_known", ("instances", "gpu"), "Auto", "instances.gpu", 'did you mean "auto"?'),
@@ -58,6 +60,15 @@ REFUSED: list[tuple[str, Place, Any, str, str]] = [
         [{"kind": "log", "path": "a", "url_secret": "b"}],
         "budget.channels[0].url_secret",
         "remove it",
+    ),
+    ("channels_have_targets", ("budget", "channels"), [{**MAIL, "to": None}], "budget.channels[0].to", "for example"),
+    ("mail_keeps_its_password", ("budget", "channels"), [{**MAIL, "user": "u"}], PASSWORD, "both or neither"),
+    (
+        "mail_keeps_its_password",
+        ("budget", "channels"),
+        [{**MAIL, "user": "u", "password_secret": "p", "security": "none"}],
+        "budget.channels[0].security",
+        "starttls or tls",
     ),
 ]
 

@@ -84,7 +84,7 @@ def burning(project: Project, receiver: Receiver) -> Project:
 
 def _experiment(project: Project, limit: int) -> dict[str, Any]:
     channels = [{"kind": "webhook", "url_secret": "alarmUrl"}, {"kind": "log", "path": str(project.folder / "alarms")}]
-    budget = {"limit": limit, "tick_s": TICK_S, "grace_s": GRACE_S, "channels": channels}
+    budget = {"limit": limit, "tick_s": TICK_S, "grace_s": GRACE_S, "channels": channels, "test_channels": False}
     return experiment(prices={"node_hour": PRICE, "disk_gib_month": 0}, budget=budget)
 
 

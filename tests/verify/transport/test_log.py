@@ -108,6 +108,15 @@ def test_a_launcher_s_prefix_and_a_warning_s_source_are_passed_over() -> None:
     assert parse([text + warned]).ranks[0].nvls == ABSENT
 
 
+def test_the_first_of_the_largest_communicators_names_the_rank() -> None:
+    later = b"".join(
+        b"node-7:4003:5003 [3] NCCL INFO comm 0xabc rank %d nranks %d cudaDev 3 - Init COMPLETE\n" % pair
+        for pair in ((1, 2), (5, 8))
+    )
+    found = parse([nccl.log(NVLINK, 3) + later]).ranks
+    assert [(one.rank, one.ranks) for one in found] == [(3, 8)]
+
+
 def test_what_the_environment_asked_for_is_no_fact() -> None:
     said = b"node-7:4003:5003 [3] NCCL INFO NCCL_ALGO set by environment to Ring\n" * 3
     found = parse([nccl.log(NVLINK.but(algorithm="NVLS"), 0), said]).ranks[0]

@@ -8,12 +8,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from burnmeter.channels.notice import DeliveryError, Notice
 from burnmeter.clock import iso
 
 
-def deliver(channel: Mapping[str, str], notice: Notice) -> None:
+def deliver(channel: Mapping[str, Any], notice: Notice) -> None:
     """Append the notice; raise DeliveryError when the file does not take it."""
     try:
         path = Path(channel["path"])

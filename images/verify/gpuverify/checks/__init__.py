@@ -14,6 +14,7 @@ from gpuverify.checks import (
     first_cuda,
     fsdp_step,
     half_sums,
+    host_copies,
     inventory,
     matmul,
     memory,
@@ -21,16 +22,19 @@ from gpuverify.checks import (
     ranks,
     reduce_scatter,
     send_recv,
+    storage,
     transport,
 )
 
 CHECKS: tuple[ModuleType, ...] = (
     inventory,
+    storage,
     first_cuda,
     matmul,
     memory,
     burn,
     ranks,
+    host_copies,
     pairs,
     all_reduce,
     all_gather,

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 
 LEAST = 3
 """Bytes that an anchor has at least: shorter ones would stop at every other line."""
+_ENOUGH = 7
+"""Letters of an anchor that are looked for at least, where it has them."""
 _OFTEN = b" etaoinsrlhdcumpfgNCL:.-/>[]IOFywbvkPxERATDSGUM_"
 """What logs are made of, most frequent first."""
 _REPEATED = r"(?:[?*+]|\{[\d,]+\})?"
@@ -16,6 +19,7 @@ _PLAIN = r"(?:[^()\[\\]|\\.|\[(?:\\.|[^]\\])*\])*"
 _GROUP = rf"\({_PLAIN}(?:\({_PLAIN}\){_PLAIN})*\)" + _REPEATED
 
 
+@cache
 def anchor(pattern: str) -> bytes:
     """Return the longest run of plain text, without digits, that every match of `pattern` holds.
 
@@ -75,7 +79,7 @@ def any_of(anchors: Iterable[bytes]) -> re.Pattern[bytes]:
 
 def _from_rarest(text: bytes) -> bytes:
     def cost(at: int) -> float:
-        first, second = (_OFTEN.find(text[i : i + 1]) for i in (at, at + 1))
+        first, second = (_OFTEN.find(text[i : i + 1]) for i in (at, min(at + 1, len(text) - 1)))
         return sum(share * (len(_OFTEN) - place if place >= 0 else 0) for share, place in ((1, first), (0.5, second)))
 
-    return text[min(range(len(text) - LEAST + 1), key=cost) :]
+    return text[min(range(max(1, len(text) - _ENOUGH + 1)), key=cost) :]

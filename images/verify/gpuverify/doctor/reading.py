@@ -54,10 +54,10 @@ class Reader:
                 yield chunk
         except Unreadable as error:
             self.unread[path] = str(error)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.unread[path] = f"the gzip is damaged: {printable(str(error))}; what came before it was read"
         except OSError as error:
             self.unread[path] = printable(error.strerror or str(error))
-        except (EOFError, zlib.error) as error:
-            self.unread[path] = f"the gzip is damaged: {printable(str(error))}; what came before it was read"
 
     def _unpacked(self, path: Path) -> Iterator[bytes]:
         if path.exists() and not path.is_file():

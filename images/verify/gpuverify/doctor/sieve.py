@@ -61,13 +61,11 @@ class Sieve:
         if len(self._known) > _MOST_KINDS or self._kind_bytes > _MOST_KIND_BYTES:
             self._forget()
         self._known |= fresh
-        if not self._any.search(b"\n".join(fresh)):
-            return
-        for kind in fresh:
-            if self._any.search(kind):
-                found = [one for text, patterns in self._by_anchor.items() if text in kind for one in patterns]
-                if found:
-                    self._wanted[kind] = found
+        text = b"\n".join(fresh)
+        for kind in {_line_at(text, found.start()) for found in self._any.finditer(text)}:
+            patterns = [one for needed, those in self._by_anchor.items() if needed in kind for one in those]
+            if patterns:
+                self._wanted[kind] = patterns
 
     def _forget(self) -> None:
         self._known: set[bytes] = set()
@@ -99,6 +97,11 @@ class Sieve:
             source=lines.source(line, self._file),
             values=_values(found.groupdict()),
         )
+
+
+def _line_at(text: bytes, at: int) -> bytes:
+    end = text.find(b"\n", at)
+    return text[text.rfind(b"\n", 0, at) + 1 : end if end >= 0 else len(text)]
 
 
 def _values(groups: Mapping[str, bytes | None]) -> dict[str, str]:

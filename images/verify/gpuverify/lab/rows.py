@@ -41,6 +41,7 @@ PARAMS: Mapping[str, Mapping[str, Any]] = {
     "burn": {"size": 64, "windows": 8, "window_s": 0.002, "dtype": "float32", "most_drop": 0},
     "memory": {"least_share": 0, "most_bytes": _MIB},
     "ranks": {},
+    "host_copies": {"size": 64 * _KIB, "warmups": 1, "iterations": 2},
     "pairs": {"sizes": [64 * _KIB], "warmups": 1, "iterations": 2},
     **dict.fromkeys(("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv"), _LOOP),
     "half_sums": {"sizes": [8 * _KIB, 64 * _KIB], "warmups": 1, "iterations": 2},
@@ -110,7 +111,17 @@ def _spoiled(fault: str, spoil: Any, says: str, *checks: str, expected: str = FA
     )
 
 
-_TIMED = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv", "matmul", "pairs")
+_TIMED = (
+    "all_reduce",
+    "all_gather",
+    "reduce_scatter",
+    "all_to_all",
+    "broadcast",
+    "send_recv",
+    "matmul",
+    "pairs",
+    "host_copies",
+)
 FLOOR_SHARE = 0.9
 """Of the recording's own figure: the floor that the lab sets for it."""
 
@@ -141,6 +152,9 @@ _OVER_JUDGE = (
         "another GPU model", spoils.card(name="NVIDIA H20"), "GPU {victim} is 'NVIDIA H20', declared", "inventory"
     ),
     *_spoiled("same name, less memory", spoils.card(memory_gib=63.0), "GPU {victim} has 63.0 GiB", "inventory"),
+    *_spoiled("a disk that changes data", spoils.wrong_blocks, "3 of 8 blocks came back wrong", "storage"),
+    *_spoiled("a full disk", spoils.full_disk, "bytes free", "storage", expected=COULD_NOT_RUN),
+    *_spoiled("a bus that changes data", spoils.wrong_copy, "rank {victim}: 2 words came over wrong", "host_copies"),
     *_spoiled("MIG on", spoils.card(mig="Enabled"), r"GPU {victim} is split \(MIG on\)", "inventory"),
     *(row for fault, spoil, says in _CONDITIONS for row in _spoiled(fault, spoil, says, "inventory")),
     *_spoiled(

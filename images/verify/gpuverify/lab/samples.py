@@ -39,6 +39,22 @@ def _pairs() -> tuple[dict[int, Any], Asked]:
     return {r: {"peers": peers[r]} for r in range(RANKS)}, replace(asked, floors=floors)
 
 
+def _storage() -> tuple[dict[int, Any], Asked]:
+    disk = {"bytes": 2**23, "direct": True, "write_s": 0.01, "read_s": 0.005, "wrong": 0}
+    folders = ["/disks/data", "/disks/out"]
+    params = {"folders": folders, "bytes": 2**23}
+    return {0: {"disks": [{"folder": one, **disk} for one in folders]}}, Asked(ranks=RANKS, params=params, gpu=GPU)
+
+
+def _host_copies() -> tuple[dict[int, Any], Asked]:
+    row: dict[str, Any] = {"seconds": [1e-3, 2e-3, 3e-3], "wrong": 0}
+    ways = {"to_device": dict(row), "to_host": {**row, "seconds": list(row["seconds"])}}
+    params = {"size": 2**20, "warmups": 1, "iterations": 3}
+    measured = {r: {turn: copy.deepcopy(ways) for turn in ("alone", "together")} for r in range(RANKS)}
+    floors = {"host_gb_s": {"least": 0.01, **FLOOR}}
+    return measured, Asked(ranks=RANKS, params=params, floors=floors, gpu=GPU)
+
+
 def _half_sums() -> tuple[dict[int, Any], Asked]:
     measured, asked = _collective([])
     rows = measured[0]["rows"]
@@ -144,6 +160,8 @@ _SAMPLES: Mapping[str, Callable[[], tuple[dict[int, Any], Asked]]] = {
     "fsdp_step": _ddp_step,
     "pairs": _pairs,
     "half_sums": _half_sums,
+    "storage": _storage,
+    "host_copies": _host_copies,
     "transport": _transport,
 }
 CHECKS = tuple(_SAMPLES)

@@ -10,6 +10,8 @@ _Measured = dict[int, Any]
 
 def rows_of(one: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Whatever of a measurement has `seconds`."""
+    if "alone" in one:
+        return [row for turn in one.values() for row in turn.values()]
     return list(one.get("rows") or one.get("windows") or one.get("peers", {}).values() or [one])
 
 
@@ -59,3 +61,19 @@ def condition(**facts: Any) -> Callable[[_Measured, int], None]:
 def host(**facts: Any) -> Callable[[_Measured, int], None]:
     """Change what the kernel says of the host."""
     return lambda measured, hit: measured[0]["host"].update(facts)
+
+
+def wrong_blocks(measured: _Measured, hit: int) -> None:
+    """A disk gives back other blocks than it took."""
+    measured[0]["disks"][hit % 2]["wrong"] = 3
+
+
+def full_disk(measured: _Measured, hit: int) -> None:
+    """A disk has no room for the test."""
+    folder = measured[0]["disks"][hit % 2]["folder"]
+    measured[0]["disks"][hit % 2] = {"folder": folder, "problem": "7 bytes free, 16 needed"}
+
+
+def wrong_copy(measured: _Measured, hit: int) -> None:
+    """Words change on their way to one device."""
+    measured[hit]["together"]["to_device"]["wrong"] = 2

@@ -1,0 +1,57 @@
+"""Storage on a real file system: nothing is left behind, what lies is found, what is full or gone is said."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gpuverify.checks import BY_NAME, storage
+from gpuverify.judging import judged
+from gpuverify.verdicts import COULD_NOT_RUN, FAILED, PASSED, Asked, Verdict
+
+SIZE = 4 * 2**20
+
+
+def _judged(*folders: Path | str) -> Verdict:
+    params = {"folders": [str(folder) for folder in folders], "bytes": SIZE}
+    return judged(BY_NAME["storage"], {0: storage.measure(params)}, Asked(ranks=2, params=params))
+
+
+def test_two_folders_are_tried_and_nothing_is_left(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    verdict = _judged(tmp_path / "a", tmp_path)
+    assert verdict.word == PASSED, verdict.reason
+    assert set(verdict.figures["by_disk"]) == {"a", tmp_path.name}
+    assert [path.name for path in tmp_path.rglob("*")] == ["a"]
+
+
+def test_a_file_system_without_nameless_files_serves_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = os.open
+
+    def without(path: object, flags: int, *rest: int) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(95, "Operation not supported")
+        return right(path, flags, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "open", without)
+    assert _judged(tmp_path).word == PASSED
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_block_that_comes_back_as_another_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = os.readv
+    monkeypatch.setattr(os, "lseek", lambda file, *_: os.pread(file, 0, 0) and 0)  # reading goes on at the end
+    monkeypatch.setattr(os, "readv", lambda file, pages: right(file, pages) or len(pages[0]))
+    verdict = _judged(tmp_path)
+    assert (verdict.word, "4 of 4 blocks came back wrong" in verdict.reason) == (FAILED, True)
+
+
+def test_what_cannot_be_tried_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "No such file" in _judged(tmp_path / "gone").reason
+    assert _judged(tmp_path / "gone").word == COULD_NOT_RUN
+    full = os.statvfs_result((4096, 4096, 10, 1, 1, 10, 10, 10, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda _: full)
+    assert (_judged(tmp_path).word, "4096 bytes free" in _judged(tmp_path).reason) == (COULD_NOT_RUN, True)
+    assert _judged().word == COULD_NOT_RUN
