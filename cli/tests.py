@@ -29,6 +29,7 @@ class SystemPackage:
 
 SYSTEM_PACKAGES = (
     SystemPackage(name="openssh-server", program="/usr/sbin/sshd", tests="the remote tests", about_s=30),
+    SystemPackage(name="iproute2", program="/usr/sbin/tc", tests="the network namespaces of many nodes", about_s=10),
     SystemPackage(name="chromium", program="/usr/bin/chromium", tests="the report's browser tests", about_s=60),
     SystemPackage(name="prometheus", program="/usr/bin/promtool", tests="the metrics tests", about_s=20),
     SystemPackage(

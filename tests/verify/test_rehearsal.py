@@ -15,6 +15,7 @@ import pytest
 
 from components.catalog.checks import CHECKS
 from components.programs import archive
+from gpuverify.doctor import after_run
 from tests.verify.conftest import PACKAGES, PROJECT, Done, eventually, only, processes_with, run_program
 
 pytestmark = pytest.mark.torch
@@ -54,6 +55,7 @@ def _all_rehearsed(done: Done) -> None:
     assert set(words.values()) == {"rehearsed"}, (words, done.words)
     assert (done.code, done.result["verdict"]) == (0, "rehearsed")
     assert all(len(line) <= 80 for line in done.words.splitlines())
+    assert after_run.findings(Path(done.result["logs"])) == [], "the doctor sees nothing in a clean run's logs"
 
 
 def test_a_wrong_value_fails_and_says_so(plan: Maker, torch_python: str) -> None:
@@ -74,6 +76,7 @@ def test_a_hang_is_ended_and_the_rank_named(plan: Maker, torch_python: str, tmp_
     assert done.check("all_reduce")["rank"] == 1
     assert "no answer within 1 s; rank 1 is furthest behind, in all_reduce" in done.check("all_reduce")["reason"]
     assert done.check("all_gather")["reason"].startswith("not reached")
+    assert done.result["findings"] == [], "a rank that sleeps leaves no known symptom"
     assert "threading.py" in (tmp_path / "logs" / "rank-1.log").read_text(), "the stack of the rank that hangs"
 
 

@@ -44,6 +44,14 @@ def test_every_placement_of_up_to_a_quarter_is_found(nodes: int) -> None:
             assert len(state.rounds) <= 5
 
 
+@pytest.mark.parametrize("nodes", [6, 7, 8])
+def test_three_bad_ones_among_few_are_more_than_a_quarter_and_found(nodes: int) -> None:
+    for bad in itertools.combinations(range(nodes), 3):
+        state, found = run(Cluster(nodes=nodes, faulty=frozenset(bad)))
+        assert _with(found, "failed") == set(bad)
+        assert len(state.rounds) <= 6
+
+
 def test_the_benchmark_s_cases() -> None:
     """A smaller number of them; `./burnin bench isolation` runs 10,000."""
     for seed in range(60):
