@@ -43,7 +43,7 @@ def test_who_answered(experiment: Experiment, capsys: pytest.CaptureFixture[str]
 
 def test_nobody_to_tell(experiment: Experiment, capsys: pytest.CaptureFixture[str]) -> None:
     assert meter.main(["meter", "test"]) == 2, "nothing is armed"
-    assert "arms it" in capsys.readouterr().err
+    assert "`./burnin up` arms" in capsys.readouterr().err
     experiment.arm()
     assert meter.main(["meter", "test"]) == 2
     assert "reaches nobody" in capsys.readouterr().out

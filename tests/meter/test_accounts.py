@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnmeter import accounts, book, clock
+from burnmeter import accounts, book, clock, status
 from burnmeter.compaction import segments, thinned
 from burnmeter.instance import Sample, sample
 from burnmeter.ledger import Writer, read
@@ -79,7 +79,7 @@ def test_killed_a_thousand_times_it_accounts_to_the_cent(
     """At random moments, between looks at random distances, while prices, instances and the wall clock change."""
     monkeypatch.setattr("os.fsync", lambda _: None)
     monkeypatch.setattr(book, "MOST_LOOKS", 20)
-    monkeypatch.setattr("burnmeter.status.write", lambda *_: None)
+    monkeypatch.setattr("burnmeter.status.write", lambda _, view, trouble: status.describe(view, trouble))
     chance, pair = random.Random(11), _Pair(tmp_path, monkeypatch)
     for number in range(1000):
         pair.clock.boottime += chance.uniform(0.001, 40)
