@@ -31,6 +31,7 @@ class Real:
         self.root = root
         self.meter, self.alarms = root / "meter", root.parent / "alarms"
         self.children: list[subprocess.Popen[str]] = []
+        self.meters = set[int]()
 
     def plan(self, limit: float, **changes: Any) -> dict[str, Any]:
         """A plan with the programs that platform `local` hands over."""
@@ -50,7 +51,9 @@ class Real:
 
     def arm(self, limit: float, **changes: Any) -> int:
         """Arm a plan; return the meter's pid."""
-        return int(self.answer("burnmeter", "arm", given=self.plan(limit, **changes))["pid"])
+        pid = int(self.answer("burnmeter", "arm", given=self.plan(limit, **changes))["pid"])
+        self.meters.add(pid)
+        return pid
 
     def start(self, lifetime_s: float = 600) -> dict[str, Any]:
         """Bring the instance up, as far as the budget permits."""
@@ -108,6 +111,8 @@ class Real:
         """Nothing that the test started outlives it."""
         self.call("burnmeter", "disarm", given=self.plan(1))
         self.call("burnhost", "instance-stop", given=json.loads(self.plan(1)["release_stdin"]))
+        for pid in filter(lives, self.meters):
+            kill(pid)  # one whose folder is gone is found by nobody else
         for child in self.children:
             child.kill()
             child.wait()
