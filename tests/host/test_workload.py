@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -19,11 +20,14 @@ from tests.host.driver import Host
 def run(host: Host) -> Iterator[subprocess.Popen[str]]:
     environment = {"PATH": os.environ["PATH"], "BURNIN_ROOT": str(host.root)}
     program = "trap 'echo asked' USR1; trap '' TERM; echo ready; while :; do sleep 0.1; done"
-    child = subprocess.Popen(["sh", "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        ["sh", "-c", program], env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
     yield child
-    child.kill()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)  # its sleep too
     child.wait()
     child.stdout.close()
 

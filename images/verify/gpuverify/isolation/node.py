@@ -41,7 +41,12 @@ def run(options: Options, plan: Mapping[str, Any]) -> dict[str, Any]:
             _hold_torch(folder, running)
             host = _host(options, plan, folder, running) if options.node == 0 else None
             lines = running.enter_context(contextlib.closing(_joined(options, host)))
-            return _Node(options, plan, folder).follow(lines)
+            result = _Node(options, plan, folder).follow(lines)
+            lines.close()
+            if host:  # the others hear the result from it
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    host.wait(options.silent_s + _END_S)
+            return result
         except (Broken, OSError) as gone:
             return report.refused(f"node {options.node}, rendezvous {options.host}:{options.port}: {gone}")
 

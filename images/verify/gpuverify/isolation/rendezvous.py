@@ -73,8 +73,7 @@ class _Rounds:
             seconds=time.monotonic() - began,
         )
         result = report.unmet(facts) if missing else report.make(judge(state), self._told, facts)
-        for node in sorted(self._roster.members):
-            self._roster.send(node, "end", result=result)
+        self._roster.dismiss("end", result=result)
 
     def _one(self, state: State, todo: Round) -> State:
         """Run one round; return the state after it."""

@@ -74,6 +74,15 @@ class Roster:
         except Broken as gone:
             self._lose(node, str(gone))
 
+    def dismiss(self, say: str, **facts: Any) -> None:
+        """Tell everybody the last word, and wait until each has let go: what is closed before may never be read."""
+        for node in sorted(self.members):
+            self.send(node, say, **facts)
+        until = time.monotonic() + self._asked["silent_s"]
+        while any(self._here(node) for node in self.members) and time.monotonic() < until:
+            for _ in self.messages():
+                pass
+
     def close(self) -> None:
         """Let go of everybody."""
         for member in (*self.members.values(), *self._strangers):
