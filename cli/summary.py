@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from components.catalog.checks import BY_NAME
+
 _COLOURS = {
     "passed": "green",
     "rehearsed": "cyan",
@@ -136,9 +138,16 @@ def _checks(checks: list[dict[str, Any]]) -> Table:
     for check in checks:
         colour = _COLOURS.get(check["verdict"], "yellow")
         table.add_row(
-            check["name"], f"[{colour}]{check['verdict']}[/]", _figures(check["figures"]), _figures(check["floor"])
+            check["name"], f"[{colour}]{check['verdict']}[/]", _figures(_headline(check)), _figures(check["floor"])
         )
     return table
+
+
+def _headline(check: Mapping[str, Any]) -> Mapping[str, Any]:
+    figures = check["figures"] or {}
+    row = BY_NAME.get(check["name"])
+    shown = {name: figures[name] for name in (row.headline if row else ()) if name in figures}
+    return shown or figures
 
 
 def _figures(figures: Mapping[str, Any] | None) -> str:

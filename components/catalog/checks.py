@@ -31,6 +31,8 @@ class Check:
     """Figure that is held against the GPU catalogue's measurement of the same name; None: right or wrong, never slow."""
     floor_needed: bool = True
     """Whether a GPU without such a measurement gives `no_expectation`; else its figure is told and not judged."""
+    headline: tuple[str, ...] = ()
+    """Figures that the page after `up` shows, of many; empty: all. Reports and `--json` have every one."""
 
 
 _SIZES = {"sizes": (32 * KIB, 1 * MIB, 256 * MIB), "warmups": 5, "iterations": 20}
@@ -51,13 +53,13 @@ CHECKS = (
     Check(name="memory", half="cuda", proves="memory gives back what each address was told", requires=("first_cuda",),
           deadline_s=120, gpu={"least_share": 0.95, "most_bytes": 0}, rehearsal={"least_share": 0, "most_bytes": 16 * MIB}),
     Check(name="burn", half="cuda", proves="under full load every device computes the same bits and keeps its speed",
-          requires=("matmul",), deadline_s=120, floor="tflops", floor_needed=False,
+          requires=("matmul",), deadline_s=120, floor="tflops", floor_needed=False, headline=("tflops",),
           gpu={"size": 8192, "windows": 20, "window_s": 0.5, "dtype": "bfloat16", "most_drop": 0.15},
           rehearsal={"size": 256, "windows": 4, "window_s": 0.05, "dtype": "float32", "most_drop": 0}),
     Check(name="ranks", half="nccl", proves="every rank is there once and has a device of its own", requires=(),
           deadline_s=90, gpu={}, rehearsal={}),
     Check(name="host_copies", half="nccl", proves="copies between each device and the host arrive whole, alone and together",
-          requires=("ranks",), deadline_s=120, gpu={"size": 1024 * MIB, "warmups": 2, "iterations": 5},
+          requires=("ranks",), deadline_s=120, headline=("host_gb_s",), gpu={"size": 1024 * MIB, "warmups": 2, "iterations": 5},
           rehearsal={"size": 1 * MIB, "warmups": 1, "iterations": 3}, floor="host_gb_s", floor_needed=False),
     Check(name="pairs", half="nccl", proves="every two devices exchange whole and in place, fast enough",
           requires=("ranks",), deadline_s=120, gpu={"sizes": (256 * MIB,), "warmups": 5, "iterations": 10},
@@ -86,7 +88,7 @@ CHECKS = (
           requires=("all_gather", "reduce_scatter"), deadline_s=120, gpu={"batch": 32, "width": 1024},
           rehearsal={"batch": 8, "width": 64}),
     Check(name="transport", half="nccl", proves="bytes between devices take the road that was paid for",
-          requires=("all_reduce",), deadline_s=180, least_ranks=2,
+          requires=("all_reduce",), deadline_s=180, least_ranks=2, headline=("receipt",),
           gpu={"size": 256 * MIB, "warmups": 5, "iterations": 20, "loops": ("nics", "sockets"), "loop_deadline_s": 75},
           rehearsal={"size": 4 * MIB, "warmups": 1, "iterations": 4, "loops": (), "loop_deadline_s": 75}),
 )  # fmt: skip

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from cli import summary
 from cli.__main__ import WORDS
@@ -59,3 +61,14 @@ def test_results_of_a_failed_run(tmp_path: Path) -> None:
     told = summary.from_results("x", tmp_path, {"verify-nccl": "words"})
     assert told["verdict"] == "could_not_run", "an unreadable result is not a good one"
     assert summary.from_results("x", None, {})["verdict"] == "could_not_run"
+
+
+def test_of_many_figures_the_page_shows_the_one_that_counts() -> None:
+    burn = {"name": "burn", "verdict": "rehearsed", "figures": {"slowest_rank": 0, "tflops": 1.5}, "floor": None}
+    pairs = {"name": "pairs", "verdict": "rehearsed", "figures": {"pair": "0-1", "pair_gb_s": 2.5}, "floor": None}
+    console = Console(width=80, file=io.StringIO())
+    told = {"verdict": "rehearsed", "checks": [burn, pairs], "prices": {}, "connect": "", "channels": []}
+    summary.show({**told, "survivors": []}, console)
+    page = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "rehearsed  tflops 1.5 " in page
+    assert "pair 0-1, pair_gb_s 2.5" in page
