@@ -158,7 +158,7 @@ def _rehearsal(runs: Mapping[str, Run]) -> Verdict:
             words = f"interfaces sent {count.counted} bytes, the {name} run needs {count.required:.0f}"
             return failed(words, "nothing was summed, or the ranks talk another way than by interfaces")
         figures |= {f"{name}_counted_bytes": count.counted, f"{name}_required_bytes": int(count.required)}
-    words = f"counters rehearsed: {figures['world_counted_bytes']} bytes for {figures['world_required_bytes']}"
+    words = f"counted {figures['world_counted_bytes']} bytes for {figures['world_required_bytes']}"
     return good({"receipt": words, **figures})
 
 
