@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 
 LAUNCHER = "GPUVERIFY_LAUNCHER"
-"""Variable that tells a rank its launcher's process id."""
+"""Variable that tells a process of ours who started it, by the process id."""
 _SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 _LOOK_S = 0.2
 _REAP_S = 5
@@ -61,8 +61,9 @@ def guard(groups: Sequence[str]) -> int:
 
 
 def stop_with_parent() -> None:
-    """Send this process SIGTERM when the process that started it is gone."""
-    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    """Send this process SIGTERM when the process that started it is gone, also when it was gone before this line."""
+    parent = int(os.environ.get(LAUNCHER, os.getppid()))
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 
 def _watch(parent: int) -> None:

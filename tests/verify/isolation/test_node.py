@@ -190,6 +190,17 @@ def test_a_node_that_is_told_to_end_leaves_a_result_and_nothing_else(start: Star
     eventually(lambda: not processes_with(f"rendezvous\0{tmp_path}"), "no rendezvous")
 
 
+def test_what_a_node_that_is_gone_already_started_ends(tmp_path: Path, port: int) -> None:
+    """A node that was ended within the start of its rendezvous is nobody's parent when that comes to look."""
+    gone = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True).stdout.strip()
+    asked = tmp_path / "asked.json"
+    asked.write_text(json.dumps({"host": "127.0.0.1", "port": port, "nodes": 2, "silent_s": 9, "join_s": 60}))
+    command = [sys.executable, "-m", "gpuverify", "rendezvous", str(asked)]
+    environment = {**os.environ, "PYTHONPATH": PACKAGES, "GPUVERIFY_LAUNCHER": gone}
+    done = subprocess.run(command, env=environment, capture_output=True, check=False, timeout=30)
+    assert done.returncode == -signal.SIGTERM
+
+
 def _pair(*, answers: dict[int, dict[str, Any]], kind: str = "pairs", rails: int = 1, gone: Any = None) -> Answered:
     return Answered(
         kind=kind,
