@@ -26,8 +26,12 @@ def end_with_launcher() -> None:
     """
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() != int(os.environ.get(LAUNCHER, os.getppid())):
+    if os.getppid() != _starter():
         os._exit(1)
+
+
+def _starter() -> int:
+    return int(os.environ.get(LAUNCHER, os.getppid()))
 
 
 class Guard:
@@ -62,8 +66,7 @@ def guard(groups: Sequence[str]) -> int:
 
 def stop_with_parent() -> None:
     """Send this process SIGTERM when the process that started it is gone, also when it was gone before this line."""
-    parent = int(os.environ.get(LAUNCHER, os.getppid()))
-    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    threading.Thread(target=_watch, args=(_starter(),), daemon=True).start()
 
 
 def _watch(parent: int) -> None:

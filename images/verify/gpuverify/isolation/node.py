@@ -40,9 +40,8 @@ def run(options: Options, plan: Mapping[str, Any]) -> dict[str, Any]:
         try:
             _hold_torch(folder, running)
             host = _host(options, plan, folder, running) if options.node == 0 else None
-            lines = running.enter_context(contextlib.closing(_joined(options, host)))
-            result = _Node(options, plan, folder).follow(lines)
-            lines.close()
+            with contextlib.closing(_joined(options, host)) as lines:
+                result = _Node(options, plan, folder).follow(lines)
             if host:  # the others hear the result from it
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     host.wait(options.silent_s + _END_S)

@@ -6,7 +6,7 @@ import contextlib
 import selectors
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,14 +44,19 @@ class Roster:
 
     def gather(self, join_s: float) -> list[int]:
         """Wait until every node has joined; return who had not after `join_s` seconds."""
-        until = time.monotonic() + join_s
-        while missing := [node for node in range(self._asked["nodes"]) if not self._here(node)]:
-            if time.monotonic() > until:
-                break
+        self._listen(join_s, lambda: not self._missing())
+        self._gathering = False
+        return self._missing()
+
+    def _missing(self) -> list[int]:
+        return [node for node in range(self._asked["nodes"]) if not self._here(node)]
+
+    def _listen(self, limit_s: float, done: Callable[[], bool]) -> None:
+        """Let nodes come and go until `done`, or for `limit_s` seconds."""
+        until = time.monotonic() + limit_s
+        while not done() and time.monotonic() <= until:
             for _ in self.messages():
                 pass
-        self._gathering = False
-        return missing
 
     def _here(self, node: int) -> bool:
         return node in self.members and node not in self.lost
@@ -78,10 +83,7 @@ class Roster:
         """Tell everybody the last word, and wait until each has let go: what is closed before may never be read."""
         for node in sorted(self.members):
             self.send(node, say, **facts)
-        until = time.monotonic() + self._asked["silent_s"]
-        while any(self._here(node) for node in self.members) and time.monotonic() < until:
-            for _ in self.messages():
-                pass
+        self._listen(self._asked["silent_s"], lambda: not any(map(self._here, self.members)))
 
     def close(self) -> None:
         """Let go of everybody."""
