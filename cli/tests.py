@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -20,20 +21,26 @@ class SystemPackage:
     """A package of Debian or Ubuntu that some tests talk to: installed where that is ours to do, else those are skipped."""
 
     name: str
-    program: str
-    """Its program; where that is, nothing is installed."""
+    file: str
+    """What it brings; where that is, nothing is installed."""
     tests: str
     """Whose tests want it."""
     about_s: float
 
 
 SYSTEM_PACKAGES = (
-    SystemPackage(name="openssh-server", program="/usr/sbin/sshd", tests="the remote tests", about_s=30),
-    SystemPackage(name="iproute2", program="/usr/sbin/tc", tests="the network namespaces of many nodes", about_s=10),
-    SystemPackage(name="chromium", program="/usr/bin/chromium", tests="the report's browser tests", about_s=60),
-    SystemPackage(name="prometheus", program="/usr/bin/promtool", tests="the metrics tests", about_s=20),
+    SystemPackage(name="openssh-server", file="/usr/sbin/sshd", tests="the remote tests", about_s=30),
+    SystemPackage(name="iproute2", file="/usr/sbin/tc", tests="the network namespaces of many nodes", about_s=10),
+    SystemPackage(name="chromium", file="/usr/bin/chromium", tests="the report's browser tests", about_s=60),
     SystemPackage(
-        name="prometheus-alertmanager", program="/usr/bin/prometheus-alertmanager", tests="the alert tests", about_s=5
+        name="libatomic1",
+        file=f"/usr/lib/{platform.machine()}-linux-gnu/libatomic.so.1",
+        tests="the report's browser tests",
+        about_s=5,
+    ),
+    SystemPackage(name="prometheus", file="/usr/bin/promtool", tests="the metrics tests", about_s=20),
+    SystemPackage(
+        name="prometheus-alertmanager", file="/usr/bin/prometheus-alertmanager", tests="the alert tests", about_s=5
     ),
 )
 
@@ -55,11 +62,11 @@ def main(argv: list[str]) -> int:
 
 def have(packages: Sequence[SystemPackage]) -> None:
     """Install what is missing where this is root's machine with apt-get; say what stays missing, and why."""
-    missing = [package for package in packages if not Path(package.program).exists()]
+    missing = [package for package in packages if not Path(package.file).exists()]
     ours = os.geteuid() == 0 and shutil.which("apt-get") is not None
     troubles = _install(missing) if missing and ours else {}
     for package in missing:
-        if not Path(package.program).exists():
+        if not Path(package.file).exists():
             why = troubles.get(package.name, "it needs root and apt-get")
             print(f"No {package.name} on this machine, and none installed: {why}", flush=True)
             print(f"{package.tests.capitalize()} are skipped, and with them what they show.", flush=True)

@@ -54,7 +54,7 @@ def test_test_is_check_and_the_suite(monkeypatch: pytest.MonkeyPatch, checked: i
 
 def _missing(folder: Path, *names: str) -> list[tests.SystemPackage]:
     return [
-        tests.SystemPackage(name=name, program=str(folder / name), tests=f"the tests of {name}", about_s=1)
+        tests.SystemPackage(name=name, file=str(folder / name), tests=f"the tests of {name}", about_s=1)
         for name in names
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,10 @@ PAYLOADS = (
 def browser() -> Iterator[Any]:
     if not Path(CHROMIUM).exists():
         pytest.skip("no Chromium on this machine: install chromium")
+    try:
+        ctypes.CDLL("libatomic.so.1")
+    except OSError:
+        pytest.skip("what drives Chromium cannot be loaded: install libatomic1")
     with playwright.sync_playwright() as started:
         running = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield running
