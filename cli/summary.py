@@ -47,6 +47,7 @@ def from_outputs(outputs: Mapping[str, Any]) -> dict[str, Any]:
         "survivors": survivors(disks, outputs.get("prices") or {}),
         "connect": outputs.get("connect"),
         "channels": (outputs.get("budget") or {}).get("channels", []),
+        "image": _image(outputs.get("image") or {}),
     }
 
 
@@ -64,6 +65,10 @@ def from_results(experiment: str, results: Path | None, failures: Mapping[str, s
         "connect": None,
         "failures": dict(failures),
     }
+
+
+def _image(facts: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    return facts if facts.get("reference") else None
 
 
 def survivors(disks: Mapping[str, Any], prices: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -92,10 +97,17 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
     console.print(f"\n[bold {_COLOURS.get(verdict, 'yellow')}]{verdict}[/]  {_MEANS.get(verdict, '')}\n")
     console.print(_checks(summary["checks"]))
     show_prices(summary["prices"], console)
-    console.print(f"Get in         {summary['connect']}", highlight=False, markup=False, soft_wrap=True)
-    for line in channel_lines(summary["channels"]):
-        console.print(f"{'Alarms by':<14} {line}", highlight=False, markup=False, soft_wrap=True)
+    for label, line in _lines(summary):
+        console.print(f"{label:<14} {line}", highlight=False, markup=False, soft_wrap=True)
     show_survivors(summary, console)
+
+
+def _lines(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if image := summary["image"]:
+        yield "Image", f"{image['digest']} in {image['runtime']}" if image["digest"] else f"not used: {image['reason']}"
+    yield "Get in", summary["connect"]
+    for line in channel_lines(summary["channels"]):
+        yield "Alarms by", line
 
 
 def channel_lines(channels: Sequence[Mapping[str, Any]]) -> Iterator[str]:

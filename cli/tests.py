@@ -42,6 +42,9 @@ SYSTEM_PACKAGES = (
     SystemPackage(
         name="prometheus-alertmanager", file="/usr/bin/prometheus-alertmanager", tests="the alert tests", about_s=5
     ),
+    SystemPackage(name="podman", file="/usr/bin/podman", tests="the container tests", about_s=20),
+    SystemPackage(name="runc", file="/usr/sbin/runc", tests="the container tests", about_s=5),
+    SystemPackage(name="docker-registry", file="/usr/bin/docker-registry", tests="the image tests", about_s=5),
 )
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from cli import summary
+from cli import lives, summary
 from cli.arguments import options
 from cli.progress import Progress
 from cli.pulumi import Ended
@@ -21,7 +21,8 @@ _REFUSED = "exit status 1"
 def main(argv: list[str]) -> int:
     """Run `up`; return 0 (usable), 1 (measured and wrong, or refused) or 2 (could not tell, wrong use)."""
     with make_ready(options(argv)) as run:
-        python_env.ensure("verify", run.engine.project)
+        if _runs_as_processes(run):
+            python_env.ensure("verify", run.engine.project)
         owner = f" of {run.experiment.owner}" if run.experiment.owner else ""
         run.say(f"Experiment {run.experiment.name}{owner}, platform {run.experiment.platform.kind}")
         for line in run.experiment.advice():
@@ -31,6 +32,14 @@ def main(argv: list[str]) -> int:
         if ended.code == 0:
             return _tell(run)
         return _tell_failure(run, progress.failures, ended)
+
+
+def _runs_as_processes(run: Run) -> bool:
+    """Whether the proof needs a torch of this machine's own: no image brings one, or nothing here can run an image."""
+    if run.experiment.image.reference is None:
+        return True
+    asked = lives.ask(run.engine.project, "host", ("burnhost", "runtime"), '{"schema": "burnin.runtime/1"}')
+    return bool(asked["runtime"] == "none")
 
 
 def _tell(run: Run) -> int:

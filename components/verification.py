@@ -73,6 +73,7 @@ def _proof(args: VerificationArgs, half: str) -> ProofArgs:
         half=half,
         plan=_plan(args, half),
         instance=args.instance.apply(lambda instance: instance["id"]),
+        image=args.image,
         triggers=[
             args.instance.apply(lambda instance: instance["id"]),
             args.image.apply(pinned),

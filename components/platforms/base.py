@@ -52,6 +52,8 @@ class ProofArgs:
     """The plan for gpuverify, see docs/schemas/plan.json."""
     instance: pulumi.Output[str]
     """Id of the instance."""
+    image: pulumi.Output[dict[str, Any]]
+    """Facts of the container image, in which it runs where one is resolved."""
     triggers: Sequence[Any] = field(default=())
     """What makes an earlier verdict stale."""
 

@@ -109,25 +109,8 @@ class Local:
         return self._make(name, step, opts)
 
     def proof(self, name: str, args: ProofArgs, opts: pulumi.ResourceOptions) -> Made:
-        """gpuverify in a process group of its own, on the torch of `.venv-verify`."""
-        deadline_s = args.plan["deadline_s"] + self.experiment.budget.grace_s
-        spec = args.instance.apply(
-            lambda instance: {
-                "schema": "burnin.run-spec/1",
-                "root": str(self.root),
-                "instance": instance,
-                "name": name,
-                "argv": [self._torch_python(), self._program("gpuverify"), "run"],
-                "stdin": json.dumps(args.plan),
-                "env": {},
-                "cwd": str(self.project),
-                "deadline_s": deadline_s,
-                "result": str(self.root / "results" / f"{args.half}.json"),
-                "log": str(self.root / "logs" / f"{name}.log"),
-                "on_failure": self.experiment.verification.on_failure,
-                "container": None,
-            }
-        )
+        """gpuverify inside the image, on its torch; without one in a process group of its own, on that of `.venv-verify`."""
+        spec = pulumi.Output.all(args.instance, args.image).apply(lambda given: self._run_spec(name, args, *given))
         program = pack(self.project, self.state, "gpuverify")
         step = Step(program="burnhost", word="run", spec=spec, triggers=[*args.triggers, program.sha256])
         return self._make(name, step, opts)
@@ -135,6 +118,35 @@ class Local:
     def connect(self) -> str:
         """The instance is this machine."""
         return f"cd {shlex.quote(str(self.root / 'disks'))}"
+
+    def _run_spec(self, name: str, args: ProofArgs, instance: str, image: Mapping[str, Any]) -> dict[str, Any]:
+        container = self._container(image, on_gpus=args.plan["device"] == "cuda")
+        return {
+            "schema": "burnin.run-spec/1",
+            "root": str(self.root),
+            "instance": instance,
+            "name": name,
+            "argv": ["python3" if container else self._torch_python(), self._program("gpuverify"), "run"],
+            "stdin": json.dumps(args.plan),
+            "env": {},
+            "cwd": str(self.project),
+            "deadline_s": args.plan["deadline_s"] + self.experiment.budget.grace_s,
+            "result": str(self.root / "results" / f"{args.half}.json"),
+            "log": str(self.root / "logs" / f"{name}.log"),
+            "on_failure": self.experiment.verification.on_failure,
+            "container": container,
+        }
+
+    def _container(self, image: Mapping[str, Any], *, on_gpus: bool) -> dict[str, Any] | None:
+        """What of this machine the image sees: the program, its logs, and each disk, at its mount and as the plan names it."""
+        if image["runtime"] == "none":
+            return None
+        program, logs = self._program("gpuverify"), str(self.root / "logs")
+        mounts = [_mount(program, program, writable=False), _mount(logs, logs)]
+        for disk in self.experiment.disks:
+            folder = self.folder(disk)
+            mounts += [_mount(folder, folder), _mount(folder, disk.mount)]
+        return {"runtime": image["runtime"], "image": image["digest"], "gpus": on_gpus, "mounts": mounts}
 
     def _make(self, name: str, step: Step, opts: pulumi.ResourceOptions) -> Made:
         run = f"exec {shlex.quote(self._python())} {shlex.quote(self._program(step.program))}"
@@ -195,3 +207,7 @@ class Local:
     def _torch_python(self) -> str:
         proving = self.project / ".venv-verify" / "bin" / "python"
         return str(proving) if proving.exists() else sys.executable
+
+
+def _mount(host: str, inside: str, *, writable: bool = True) -> dict[str, Any]:
+    return {"host": host, "inside": inside, "writable": writable}

@@ -192,7 +192,7 @@ RUNTIME = """#!/bin/sh
 case "$1" in
   info) exit 0 ;;
   ps) echo 0123456789abcdef ;;
-  inspect) echo '[{"Id": "0123456789abcdef", "Name": "/left", "Config": {"Labels": {"burnin.instance": "@"}},
+  inspect) echo '[{"Id": "0123456789abcdef", "Name": "/left", "Config": {"Labels": {"BURNIN_INSTANCE": "@"}},
                    "State": {"Status": "exited"}}]' ;;
 esac
 """

@@ -67,7 +67,7 @@ def test_of_many_figures_the_page_shows_the_one_that_counts() -> None:
     burn = {"name": "burn", "verdict": "rehearsed", "figures": {"slowest_rank": 0, "tflops": 1.5}, "floor": None}
     pairs = {"name": "pairs", "verdict": "rehearsed", "figures": {"pair": "0-1", "pair_gb_s": 2.5}, "floor": None}
     console = Console(width=80, file=io.StringIO())
-    told = {"verdict": "rehearsed", "checks": [burn, pairs], "prices": {}, "connect": "", "channels": []}
+    told = {"verdict": "rehearsed", "checks": [burn, pairs], "prices": {}, "connect": "", "channels": [], "image": None}
     summary.show({**told, "survivors": []}, console)
     page = console.file.getvalue()  # type: ignore[attr-defined]
     assert "rehearsed  tflops 1.5 " in page

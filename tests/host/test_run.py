@@ -135,12 +135,20 @@ def test_the_allow_list_keeps_the_unknown_out() -> None:
     assert reduced(given) == {"PATH": "/bin", "LC_ALL": "C", "CUDA_VISIBLE_DEVICES": "0"}
 
 
-def test_a_program_in_a_container() -> None:
-    wanted = {"runtime": "docker", "image": "a@sha256:1", "mounts": {"/data": "/workspace"}, "gpus": True}
-    line = " ".join(container.argv(["python", "x.pyz"], wanted, "i-1", {"A": "b"}))
+@pytest.mark.parametrize(
+    ("runtime", "flags"),
+    [
+        ("docker", f"--user {os.getuid()}:{os.getgid()} -e HOME=/tmp --label L=i-1 --gpus all --ulimit memlock=-1:-1"),
+        ("podman", "--label L=i-1 --device nvidia.com/gpu=all --security-opt label=disable --ulimit memlock=-1:-1"),
+    ],
+)
+def test_a_container_gets_every_gpu(runtime: str, flags: str) -> None:
+    mount = {"host": "/data", "inside": "/workspace", "writable": True}
+    wanted = {"runtime": runtime, "image": "a@sha256:1", "mounts": [mount], "gpus": True}
+    line = " ".join(container.argv(["python", "x.pyz"], wanted, {"A": "b"}, {"L": "i-1"}))
     assert line == (
-        "docker run --rm -i --shm-size=16g --label burnin.instance=i-1 --gpus all "
-        "-v /data:/workspace -e A=b a@sha256:1 python x.pyz"
+        f"{runtime} run --rm -i --network=host --shm-size=16g {flags} "
+        "-v /data:/workspace -e A=b -e L=i-1 a@sha256:1 python x.pyz"
     )
 
 

@@ -21,6 +21,7 @@ ANSWERING: Mapping[str, tuple[Schemas, Callable[[dict[str, Any]], dict[str, Any]
     "workload-signal": (workload.SIGNAL, workload.tell),
     "instance-observe": (instance.OBSERVE, instance.observe),
     "image-resolve": (image.SPECS, image.resolve),
+    "runtime": (image.RUNTIME, image.runtime),
     "survey": (survey.SPECS, survey.survey),
 }
 

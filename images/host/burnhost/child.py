@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from burnhost import container
-from burnhost.environment import reduced
+from burnhost.environment import network_settings, reduced
 
 _PIECE = 32 * 1024
 """Bytes of one line that we hand on: the engine's plugin stops reading at 64 KiB."""
@@ -25,14 +25,13 @@ class Child:
     """A started program with its readers."""
 
     def __init__(self, spec: Mapping[str, Any], labels: Mapping[str, str]) -> None:
-        own = {**(spec["env"] or {}), **labels}
-        argv = list(spec["argv"])
+        own, argv = dict(spec["env"] or {}), list(spec["argv"])
         if spec["container"]:
-            argv = container.argv(argv, spec["container"], spec["instance"], own)
+            argv = container.argv(argv, spec["container"], {**network_settings(), **own}, labels)
         self._process = subprocess.Popen(
             argv,
             cwd=spec["cwd"],
-            env={**reduced(), **own},
+            env={**reduced(), **own, **labels},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Containers of an instance: how a program is wrapped in one, and how they are all removed by their label."""
+"""Containers of an instance: how a program is wrapped in one, and how they are removed by the labels that processes carry."""
 
 from __future__ import annotations
 
@@ -11,22 +11,54 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from burnhost import processes
+
 RUNTIMES = ("docker", "podman")
-_LABEL = "burnin.instance"
+_GPUS: Mapping[str, tuple[str, ...]] = {
+    "docker": ("--gpus", "all"),
+    "podman": ("--device", "nvidia.com/gpu=all", "--security-opt", "label=disable"),  # by the CDI file of the driver's toolkit
+}
+_ENDINGS: Mapping[int, str] = {
+    125: "the container runtime refused to start it",
+    126: "the image's python3 cannot be started",
+    127: "the image has no python3 on its PATH",
+}
 _DOCKER_SOCKET = "unix:///var/run/docker.sock"
 _ASK_S = 5
 _REMOVE_S = 60
 
 
-def argv(inner: list[str], wanted: Mapping[str, Any], identity: str, environment: Mapping[str, str]) -> list[str]:
-    """Return the command line that runs `inner` in the image by digest, with all GPUs and the disks mounted."""
-    gpus = ["--gpus", "all"] if wanted.get("gpus") else []
-    mounts = [word for host, inside in wanted["mounts"].items() for word in ("-v", f"{host}:{inside}")]
-    variables = [word for name, value in environment.items() for word in ("-e", f"{name}={value}")]
+def argv(
+    inner: list[str], wanted: Mapping[str, Any], environment: Mapping[str, str], labels: Mapping[str, str]
+) -> list[str]:
+    """Return the command line that runs `inner` in the image by digest, with all GPUs and the disks mounted.
+
+    The network is the machine's own: NCCL meets other nodes there, and the NICs' counters are only found there.
+    """
+    runtime = str(wanted["runtime"])
+    locked = ("--ulimit", "memlock=-1:-1")  # what a NIC reads from directly is locked in memory
+    gpus = (*_GPUS[runtime], *locked) if wanted["gpus"] else ()
+    mounts = [word for mount in wanted["mounts"] for word in ("-v", _mount(mount))]
+    variables = [word for name, value in {**environment, **labels}.items() for word in ("-e", f"{name}={value}")]
+    known_by = [word for name, value in labels.items() for word in ("--label", f"{name}={value}")]
     return [
-        *(wanted["runtime"], "run", "--rm", "-i", "--shm-size=16g", "--label", f"{_LABEL}={identity}"),
-        *(*gpus, *mounts, *variables, wanted["image"], *inner),
+        *(runtime, "run", "--rm", "-i", "--network=host", "--shm-size=16g", *_owner(runtime)),
+        *(*known_by, *gpus, *mounts, *variables, wanted["image"], *inner),
     ]
+
+
+def _mount(mount: Mapping[str, Any]) -> str:
+    return f"{mount['host']}:{mount['inside']}{'' if mount['writable'] else ':ro'}"
+
+
+def _owner(runtime: str) -> tuple[str, ...]:
+    """What a container writes into disks and logs belongs to who started it; podman's root is that person already."""
+    return () if runtime == "podman" else ("--user", f"{os.getuid()}:{os.getgid()}", "-e", "HOME=/tmp")
+
+
+def ending(code: int) -> str:
+    """Say what an exit code of the runtime's client means; empty when it is the program's own."""
+    return _ENDINGS.get(code, "")
 
 
 def answers(runtime: str) -> bool:
@@ -38,14 +70,19 @@ def answers(runtime: str) -> bool:
     return False
 
 
-def remove(identity: str) -> int:
-    """Remove every container of the instance; return how many there were."""
+def runtime() -> str | None:
+    """Return the container runtime that answers on this machine, if one does."""
+    return next((name for name in RUNTIMES if answers(name)), None)
+
+
+def remove(label: str, value: str) -> int:
+    """Remove every container that carries `label=value`; return how many there were."""
     count = 0
-    for runtime in (name for name in RUNTIMES if answers(name)):
-        listed = _ask([runtime, "ps", "-aq", "--filter", f"label={_LABEL}={identity}"]).split()
+    for name in (name for name in RUNTIMES if answers(name)):
+        listed = _ask([name, "ps", "-aq", "--filter", f"label={label}={value}"]).split()
         count += len(listed)
         if listed:
-            _ask([runtime, "rm", "-f", *listed])
+            _ask([name, "rm", "-f", *listed])
     return count
 
 
@@ -62,14 +99,14 @@ def survey() -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _listed(runtime: str) -> list[dict[str, Any]]:
-    ids = _ask([runtime, "ps", "-aq", "--filter", f"label={_LABEL}"]).split()
+    ids = _ask([runtime, "ps", "-aq", "--filter", f"label={processes.INSTANCE}"]).split()
     described = json.loads(_ask([runtime, "inspect", *ids]) or "[]") if ids else []
     return [
         {
             "runtime": runtime,
             "id": one["Id"][:12],
             "name": one.get("Name", "").lstrip("/"),
-            "instance": one["Config"]["Labels"][_LABEL],
+            "instance": one["Config"]["Labels"][processes.INSTANCE],
             "status": one["State"]["Status"],
         }
         for one in described

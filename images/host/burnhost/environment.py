@@ -21,6 +21,11 @@ ALLOWED: Mapping[str, str] = {
     "NVIDIA_*": "which devices a container got",
     "NCCL_*": "the user's network settings are part of what is proved",
     "GLOO_*": "the same for CPU",
+    "DOCKER_HOST": "where containers run",
+    "DOCKER_CONTEXT": "the same",
+    "DOCKER_CONFIG": "the same",
+    "CONTAINER_HOST": "the same for podman",
+    "CONTAINERS_*": "the same for podman",
     "TORCH_*": "the user's settings of torch",
     "FI_*": "libfabric",
     "UCX_*": "UCX",
@@ -32,7 +37,15 @@ ALLOWED: Mapping[str, str] = {
 }
 
 
+_NETWORK = ("NCCL_*", "GLOO_*", "FI_*", "UCX_*")
+
+
 def reduced(given: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return what of `given` (default: our own environment) may go to a program: no passphrase, no cloud key."""
     source = os.environ if given is None else given
     return {name: value for name, value in source.items() if any(fnmatchcase(name, rule) for rule in ALLOWED)}
+
+
+def network_settings() -> dict[str, str]:
+    """Return what goes into a container too: paths are the image's own there, the network is the machine's."""
+    return {name: value for name, value in reduced().items() if any(fnmatchcase(name, rule) for rule in _NETWORK)}

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from burnhost import processes
+from burnhost import ending, processes
 from burnhost.environment import reduced
 from burnhost.instance import ourselves
 
@@ -36,5 +36,5 @@ class Guard:
 def watch(run: str, grace_s: float) -> int:
     """Wait for the launcher's word or its end."""
     if sys.stdin.buffer.read() != _DONE:
-        processes.end(processes.RUN, run, grace_s)
+        ending.everything(processes.RUN, run, grace_s)
     return 0

@@ -10,18 +10,24 @@ from burnhost import container
 from burnhost.spec import WrongUseError
 
 SPECS = {"burnin.image-spec/1": {"reference": "text"}}
+RUNTIME: dict[str, dict[str, str]] = {"burnin.runtime/1": {}}
 _PULL_S = 3600
 
 
 def resolve(spec: dict[str, Any]) -> dict[str, Any]:
     """Return {runtime, reference, digest, reason}; runtime `none` where neither docker nor podman answers."""
     reference = spec["reference"]
-    runtime = next((name for name in container.RUNTIMES if container.answers(name)), None)
+    runtime = container.runtime()
     if runtime is None:
         reason = "neither docker nor podman answers on this machine: programs run as plain processes"
         return {"runtime": "none", "reference": reference, "digest": None, "reason": reason}
     digest = _digest(runtime, reference) or _pulled(runtime, reference)
     return {"runtime": runtime, "reference": reference, "digest": digest, "reason": f"resolved by {runtime}"}
+
+
+def runtime(_: dict[str, Any]) -> dict[str, Any]:
+    """Return {runtime}: which one would run an image here; `none` where programs run as plain processes."""
+    return {"runtime": container.runtime() or "none"}
 
 
 def _pulled(runtime: str, reference: str) -> str:

@@ -13,7 +13,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from burnhost import clock, processes, records
+from burnhost import clock, ending, processes, records
 from burnhost.environment import reduced
 from burnhost.spec import RefusedError, WrongUseError
 
@@ -58,7 +58,7 @@ def stop(spec: dict[str, Any]) -> dict[str, Any]:
         return {"id": None, "processes": 0, "ended_at": None}
     with records.lock(_lock(root)):
         record = read(root)
-        count = processes.end(ROOT, str(root), (record or {}).get("grace_s", 0))
+        count = ending.everything(ROOT, str(root), (record or {}).get("grace_s", 0))
         if record:
             record = _end(root, record, spec.get("reason", "stopped"))
     ended = (record or {}).get("ended")
@@ -187,7 +187,7 @@ def _renew(root: Path, record: dict[str, Any], spec: dict[str, Any], seconds: fl
 
 
 def _end(root: Path, record: dict[str, Any], reason: str) -> dict[str, Any]:
-    processes.end(ROOT, str(root), record.get("grace_s", 0))
+    ending.everything(ROOT, str(root), record.get("grace_s", 0))
     ended = mark_ended(root, record, reason)
     deadline = time.monotonic() + _PATIENCE_S
     while processes.lives(record, clock.boot_id()):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from burnhost import clock, instance, processes, records
+from burnhost import clock, container, ending, instance, processes, records
 from burnhost.child import Child
 from burnhost.guard import Guard
 
@@ -71,12 +71,16 @@ def _supervised(spec: dict[str, Any], root: Path, record: dict[str, Any]) -> tup
     labels = {processes.INSTANCE: record["id"], processes.RUN: label, instance.ROOT: spec["root"]}
     child = Child(spec, labels)
     why = _wait(child, spec, root, lambda: asked.wait(_LOOK_S) or os.getppid() != parent)
-    processes.end(processes.RUN, label, record["grace_s"])
+    end = ending.everything if spec["container"] else processes.end
+    end(processes.RUN, label, record["grace_s"])
     code, stdout = child.finish()
     if code < 0 and not why:
         why = _ended_from_outside(root, spec["instance"])
     guard.dismiss()
-    return _answer(stdout), code, why
+    answer = _answer(stdout)
+    if spec["container"] and answer is None:
+        why = why or container.ending(code)
+    return answer, code, why
 
 
 def _wait(child: Child, spec: dict[str, Any], root: Path, cancelled: Callable[[], bool]) -> str:

@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from burnhost import clock, container, instance, processes, records
+from burnhost import clock, ending, instance, processes, records
 
 _TICK_S = 1.0
 
@@ -61,7 +61,6 @@ def _record(order: dict[str, Any]) -> dict[str, Any]:
 
 def _end_at_deadline(root: Path, record: dict[str, Any]) -> None:
     """The record is written after the last process is gone: until then the instance is still paid for."""
-    processes.end(instance.ROOT, str(root), record["grace_s"])
-    container.remove(record["id"])
+    ending.everything(instance.ROOT, str(root), record["grace_s"])
     instance.mark_ended(root, record, "deadline")
     print(f"{clock.wall()} instance {record['id']} ended at its deadline", flush=True)

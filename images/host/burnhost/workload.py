@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from burnhost import container, instance, processes
+from burnhost import ending, instance, processes
 from burnhost.spec import RefusedError
 
 STOP = {"burnin.workload-stop/1": {"root": "text"}}
@@ -16,10 +16,7 @@ SIGNAL = {"burnin.workload-signal/1": {"root": "text", "signal": "text"}}
 def stop(spec: dict[str, Any]) -> dict[str, Any]:
     """End every process and container of the experiment: ask, wait the grace, kill. The instance lives on."""
     record = instance.read(Path(spec["root"])) or {}
-    count = processes.end(instance.ROOT, spec["root"], record.get("grace_s", 0))
-    if "id" in record:
-        container.remove(record["id"])
-    return {"processes": count}
+    return {"processes": ending.everything(instance.ROOT, spec["root"], record.get("grace_s", 0))}
 
 
 def tell(spec: dict[str, Any]) -> dict[str, Any]:
