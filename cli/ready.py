@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -53,12 +54,15 @@ def make_ready(chosen: Options) -> Iterator[Run]:
         experiment = read_file(project / "stacks" / f"Pulumi.{chosen.experiment}.yaml")
         run = Run(
             experiment=experiment,
-            engine=open_stack(chosen),
+            engine=_engine(chosen),
             console=console,
             json=chosen.json,
             state=project / os.environ.get("BURNIN_STATE", ".state"),
         )
-        for line in _free(run.engine):
+        backend = pulumi_environment(project)["PULUMI_BACKEND_URL"]
+        for line in free_dead_locks(run.engine, backend):  # first: a run that is ending still changes the state
+            run.say(line)
+        for line in clear_pending(run.engine, _opened(run.engine)):
             run.say(line)
         yield run
 
@@ -78,15 +82,20 @@ def in_words(chosen: Options) -> Iterator[Console]:
 
 def open_stack(chosen: Options) -> Engine:
     """Return the engine on a stack that exists, made where it does not."""
-    project = Path.cwd()
-    install.ensure(project)
-    engine = Engine(project=project, experiment=chosen.experiment)
-    if deployment(engine) is None and (made := engine.ask("stack", "init")).code != 0:
-        raise EngineError(explain(made))
+    engine = _engine(chosen)
+    _opened(engine)
     return engine
 
 
-def _free(engine: Engine) -> list[str]:
-    backend = pulumi_environment(engine.project)["PULUMI_BACKEND_URL"]
-    told = free_dead_locks(engine, backend)
-    return told + clear_pending(engine, deployment(engine) or {})
+def _engine(chosen: Options) -> Engine:
+    project = Path.cwd()
+    install.ensure(project)
+    return Engine(project=project, experiment=chosen.experiment)
+
+
+def _opened(engine: Engine) -> dict[str, Any]:
+    """Return the stack's deployment; a stack that is not there is made."""
+    state = deployment(engine)
+    if state is None and (made := engine.ask("stack", "init")).code != 0:
+        raise EngineError(explain(made))
+    return state or {}

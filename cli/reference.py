@@ -1,4 +1,4 @@
-"""`./burnin reference`: the schema of the stack file and its page, written from the code that reads it."""
+"""`./burnin reference`: the stack file's schema and page, and the schemas of specs, written from the code that reads them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from cli import lives
 from components.config import Experiment
 from components.config.scalars import PATTERNS
 
 SCHEMA, PAGE = Path("docs/schemas/experiment.json"), Path("docs/config.md")
+_PROGRAMS = {"host": "burnhost", "meter": "burnmeter"}
+"""Programs that tell the schema of what they read, by the folder of their image."""
 _HEAD = """# The stack file
 
 Written by `./burnin reference` from `components/config/`; change it there.
@@ -33,7 +36,7 @@ _TYPES = {"integer": "whole number", "string": "text", "boolean": "`true` or `fa
 
 
 def main(argv: list[str]) -> int:
-    """Write both files, or with --check return 1 when they differ from the code."""
+    """Write the files, or with --check return 1 when they differ from the code."""
     parser = argparse.ArgumentParser(prog="./burnin reference")
     parser.add_argument("--check", action="store_true", help="change nothing, fail on a difference")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
@@ -55,7 +58,15 @@ def files() -> Mapping[Path, str]:
     schema["required"].remove("name")
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
     page = "\n".join([_HEAD, *_section("burnin:experiment", schema, schema["$defs"])])
-    return {SCHEMA: json.dumps(schema, indent=2, ensure_ascii=False) + "\n", PAGE: page.rstrip() + "\n"}
+    specs = {
+        Path(f"docs/schemas/{program}.json"): _text(lives.ask(Path(__file__).parents[1], image, (program, "schema")))
+        for image, program in _PROGRAMS.items()
+    }
+    return {SCHEMA: _text(schema), PAGE: page.rstrip() + "\n", **specs}
+
+
+def _text(schema: Mapping[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def _without_titles(schema: Any) -> Any:

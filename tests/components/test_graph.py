@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import jsonschema
 import pytest
 
 from tests.components.conftest import SOURCE, Graph, experiment
@@ -53,6 +54,35 @@ def test_every_command_is_our_launcher_itself(graph_of: Make) -> None:
             assert inputs["create"].startswith("exec ")
             assert inputs["addPreviousOutputInEnv"] is False
             assert len(inputs["create"]) < 400, "the engine prints it with every failure"
+
+
+@pytest.mark.parametrize("image", [{}, {"reference": "a:1"}])
+def test_what_a_program_is_handed_fits_its_published_schema(graph_of: Make, image: dict[str, str]) -> None:
+    graph, handed = graph_of(experiment(image=image)), set()
+    for name, request in graph.requests.items():
+        if request.type == "command:local:Command":
+            spec = json.loads(graph.inputs(name)["stdin"])
+            program = "burnmeter" if name == "budget-meter" else "burnhost"
+            jsonschema.validate(spec, json.loads((SOURCE / "docs" / "schemas" / f"{program}.json").read_text()))
+            handed.add(spec["schema"].partition("/")[0])
+            with pytest.raises(jsonschema.ValidationError):
+                jsonschema.validate(
+                    {**spec, "more": 1}, json.loads((SOURCE / f"docs/schemas/{program}.json").read_text())
+                )
+    specs = {"burnin.disk-spec", "burnin.meter-plan", "burnin.instance-spec", "burnin.run-spec"}
+    assert handed == specs | ({"burnin.image-spec"} if image else set())
+
+
+def test_an_image_is_where_the_proof_runs(graph_of: Make) -> None:
+    graph = graph_of(experiment(image={"reference": "a:1"}))
+    spec = json.loads(graph.inputs("verify-cuda")["stdin"])
+    assert (spec["container"]["image"], spec["argv"][0], spec["container"]["gpus"]) == ("a@sha256:1", "python3", False)
+    places = {mount["inside"]: mount for mount in spec["container"]["mounts"]}
+    plan = json.loads(spec["stdin"])
+    assert places["/workspace"]["host"] in places, "a disk is at its mount, and where the plan names it"
+    assert places[spec["argv"][1]]["writable"] is False
+    assert any(plan["log_dir"].startswith(f"{place}/") for place in places)
+    assert json.loads(graph_of(experiment()).inputs("verify-cuda")["stdin"])["container"] is None
 
 
 def test_verification_has_a_deadline_and_names_what_makes_it_stale(graph_of: Make) -> None:

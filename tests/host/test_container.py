@@ -51,7 +51,7 @@ def test_what_a_program_in_a_container_sees(host: Host, podman: Podman) -> None:
         "read plan; echo $plan > /logs/plan; ls / > /logs/root; cat /given/file > /logs/given; env > /logs/env;"
         f"echo no > /given/file || echo kept > /logs/kept; echo '{PASSED}'"
     ).replace("ls /", 'python3 -c "import os; print(*os.listdir(chr(47)))"')
-    program = program.replace("cat /given/file", 'python3 -c "print(open(\'/given/file\').read())"')
+    program = program.replace("cat /given/file", "python3 -c \"print(open('/given/file').read())\"")
     spec = _spec(host, podman, host.start()["id"], program, stdin="the plan\n", env={"EXTRA": "1"})
     done = host.call("run", spec, NCCL_DEBUG="INFO", GITHUB_TOKEN="token", LD_LIBRARY_PATH="/usr/lib")
     assert done.returncode == 0, done.stderr
@@ -130,9 +130,7 @@ def test_a_survey_sees_containers(host: Host, podman: Podman) -> None:
     ("argv", "words"),
     [(["python4"], "the image has no python3 on its PATH"), (["/etc"], "the image's python3 cannot be started")],
 )
-def test_an_image_that_cannot_run_it_is_told_in_words(
-    argv: list[str], words: str, host: Host, podman: Podman
-) -> None:
+def test_an_image_that_cannot_run_it_is_told_in_words(argv: list[str], words: str, host: Host, podman: Podman) -> None:
     done = host.call("run", _spec(host, podman, host.start()["id"], "", argv=argv))
     assert done.returncode == 2
     assert f"could_not_run: {words}" in done.stderr

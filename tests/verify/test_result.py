@@ -97,6 +97,23 @@ def test_the_block_has_everything_that_helps(capsys: pytest.CaptureFixture[str])
     assert max(map(len, told.splitlines())) <= 80
 
 
+def test_a_plan_that_was_not_followed_is_told_with_what_the_logs_show(capsys: pytest.CaptureFixture[str]) -> None:
+    finding = {
+        "id": "D05",
+        "title": "no memory",
+        "follows": [],
+        "evidence": [],
+        "cause": "c",
+        "fix": "f",
+        "experiment": "e",
+    }
+    words.block({**result.refused("cannot write"), "findings": [finding]})
+    told = capsys.readouterr().err
+    assert "gpuverify      could_not_run: cannot write" in told
+    assert "the logs show  D05 no memory" in told
+    assert "None" not in told
+
+
 def test_control_characters_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     words.block(_result(_check("x", reason="GPU \x1b[2Jgone\x07", cause="\x1b]0;title\x07")))
     assert "\x1b" not in capsys.readouterr().err

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from burnhost import disk, guard, image, instance, run, supervisor, survey, workload
+from burnhost import disk, guard, image, instance, run, schema, supervisor, survey, workload
 from burnhost.spec import RefusedError, WrongUseError, read
 
 Schemas = Mapping[str, Mapping[str, str]]
@@ -47,8 +47,11 @@ def _run(word: str) -> int:
         return guard.watch(sys.argv[2], float(sys.argv[3]))
     if word == "run":
         return run.run(read(run.SPECS))
+    if word == "schema":
+        print(json.dumps(schema.specs({"run": run.SPECS, **{name: row[0] for name, row in ANSWERING.items()}})))
+        return 0
     if word not in ANSWERING:
-        raise WrongUseError(f"expected one of: {', '.join(sorted((*ANSWERING, 'run')))}")
+        raise WrongUseError(f"expected one of: {', '.join(sorted((*ANSWERING, 'run', 'schema')))}")
     schemas, answer = ANSWERING[word]
     print(json.dumps(answer(read(schemas))))
     return 0

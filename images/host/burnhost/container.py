@@ -16,7 +16,8 @@ from burnhost import processes
 RUNTIMES = ("docker", "podman")
 _GPUS: Mapping[str, tuple[str, ...]] = {
     "docker": ("--gpus", "all"),
-    "podman": ("--device", "nvidia.com/gpu=all", "--security-opt", "label=disable"),  # by the CDI file of the driver's toolkit
+    # What the CDI file names that the GPU toolkit writes.
+    "podman": ("--device", "nvidia.com/gpu=all", "--security-opt", "label=disable"),
 }
 _ENDINGS: Mapping[int, str] = {
     125: "the container runtime refused to start it",

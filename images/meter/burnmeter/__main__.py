@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from burnmeter import asking, commands, health, simulate, statement
+from burnmeter import asking, commands, health, schema, simulate, statement
 from burnmeter.commands import RefusedError, TroubleError
 from burnmeter.ledger import LedgerError
 from burnmeter.orders import OrderError
@@ -50,12 +50,14 @@ def main() -> int:
 def _answer(word: str, rest: list[str]) -> dict[str, Any]:
     if word in BY_PLAN:
         return BY_PLAN[word](sys.stdin.read())
+    if word == "schema":
+        return schema.plan()
     if word in BY_FOLDER and len(rest) == 1:
         return BY_FOLDER[word](rest[0])
     if word == "order" and len(rest) == 2:
         return commands.order(rest[0], rest[1], json.loads(sys.stdin.read()))
     raise TroubleError(
-        f"expected one of: {', '.join(BY_PLAN)} (plan on stdin), {', '.join(BY_FOLDER)} FOLDER, order FOLDER KIND"
+        f"expected one of: {', '.join(BY_PLAN)} (plan on stdin), {', '.join(BY_FOLDER)} FOLDER, order FOLDER KIND, schema"
     )
 
 

@@ -12,63 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from burnmeter import ladder
+from burnmeter.keys import BY, CHOICES, INNER, KEYS, SCHEMA
 from burnmeter.ladder import Rung
-
-SCHEMA = "burnin.meter-plan/1"
-_NUMBER = (int, float)
-_NEEDED: Any = object()
-_KEYS: Mapping[str, tuple[type | tuple[type, ...], Any]] = {
-    "schema": (str, _NEEDED),
-    "experiment": (str, _NEEDED),
-    "folder": (str, _NEEDED),
-    "currency": (str, _NEEDED),
-    "compute_per_h": (str, _NEEDED),
-    "storage_per_h": (str, _NEEDED),
-    "limit": (str, _NEEDED),
-    "alarm_percent": (list, _NEEDED),
-    "lifetime_s": (_NUMBER, _NEEDED),
-    "at_limit": (str, _NEEDED),
-    "tick_s": (_NUMBER, _NEEDED),
-    "grace_s": (_NUMBER, _NEEDED),
-    "channels": (list, _NEEDED),
-    "instance": (str, _NEEDED),
-    "release": (list, _NEEDED),
-    "release_stdin": (str, _NEEDED),
-    "revision": (int, _NEEDED),
-    "stop": (list, []),
-    "stop_stdin": (str, ""),
-    "renew": (list, []),
-    "renew_stdin": (str, ""),
-    "idle": (dict, None),
-    "stall_s": (_NUMBER, None),
-    "at_idle": (str, "notify"),
-    "at_stall": (str, "notify"),
-    "act_after_s": (_NUMBER, 900),
-    "run_s": (_NUMBER, None),
-    "warn_before_s": (_NUMBER, None),
-    "checkpoint": (dict, None),
-    "signs": (str, ""),
-    "terminals": (str, "/dev/pts"),
-    "owner": (dict, None),
-    "test_channels": (bool, True),
-    "health": (dict, None),
-}
-"""Name → (type, default); a default of None may also be given as null."""
-_INNER: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
-    "idle": {"below_percent": _NUMBER, "for_s": _NUMBER},
-    "checkpoint": {"by": str, "deadline_s": _NUMBER, "program": list, "stdin": str, "url": str},
-    "owner": {"name": str, "limit": str, "folder": str},
-    "health": {"address": str, "port": int},
-}
-_CHOICES = {
-    "at_limit": ("notify", "stop", "release"),
-    "at_idle": ("notify", "release"),
-    "at_stall": ("notify", "release"),
-}
-
-
-BY = ("file", "signal", "http")
-"""How a run can be asked for a checkpoint."""
 
 
 class PlanError(Exception):
@@ -182,7 +127,7 @@ def parse(text: str) -> Plan:
         raise PlanError(f"expected a plan of schema {SCHEMA}")
     if problems := list(_problems(found)):
         raise PlanError("; ".join(problems))
-    return _plan({name: found.get(name, default) for name, (_, default) in _KEYS.items()})
+    return _plan({name: found.get(name, default) for name, (_, default) in KEYS.items()})
 
 
 def load(folder: Path) -> Plan:
@@ -206,9 +151,9 @@ def keep(folder: Path, text: str) -> None:
 
 def _problems(found: Mapping[str, Any]) -> Iterator[str]:
     for name in found:
-        if name not in _KEYS:
+        if name not in KEYS:
             yield f"unknown key {name!r}"
-    for name, (kind, default) in _KEYS.items():
+    for name, (kind, default) in KEYS.items():
         value = found.get(name, default)
         if value is None and default is None:
             continue
@@ -216,12 +161,12 @@ def _problems(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name}: missing or not of the right type"
         elif isinstance(value, dict):
             yield from _inner_problems(name, value)
-        elif name in _CHOICES and value not in _CHOICES[name]:
-            yield f"{name} = {value!r}, expected one of {', '.join(_CHOICES[name])}"
+        elif name in CHOICES and value not in CHOICES[name]:
+            yield f"{name} = {value!r}, expected one of {', '.join(CHOICES[name])}"
 
 
 def _inner_problems(name: str, value: Mapping[str, Any]) -> Iterator[str]:
-    wrong = [key for key, kind in _INNER[name].items() if not _fits(value.get(key), kind)]
+    wrong = [key for key, kind in INNER[name].items() if not _fits(value.get(key), kind)]
     if wrong:
         yield f"{name}: missing or not of the right type: {', '.join(wrong)}"
     elif name == "checkpoint" and value["by"] not in BY:

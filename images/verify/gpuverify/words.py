@@ -28,11 +28,18 @@ def line(name: str, verdict: Verdict, seconds: float) -> None:
 
 def block(result: Mapping[str, Any]) -> None:
     """Print what went wrong: check, finding, floor, rank, likely cause, next step, logs. Nothing at a good end."""
-    bad = [check for check in result["checks"] if check["verdict"] not in GOOD]
-    if not bad:
-        if result["verdict"] not in GOOD:
-            field("gpuverify", f"{result['verdict']}: {result['reason']}")
+    if result["verdict"] in GOOD:
         return
+    if result["reason"]:
+        field("gpuverify", f"{result['verdict']}: {result['reason']}")
+    _bad(result["checks"])
+    _findings(result["findings"])
+    if result["logs"]:
+        field("logs", str(result["logs"]))
+
+
+def _bad(checks: Sequence[Mapping[str, Any]]) -> None:
+    bad = [check for check in checks if check["verdict"] not in GOOD]
     later = [check for check in bad if check["reason"].startswith(_CONSEQUENCES)]
     planted = [check for check in bad if check["reason"].startswith(FAULT)]
     for check in bad:
@@ -45,8 +52,6 @@ def block(result: Mapping[str, Any]) -> None:
         field("proves nothing", planted[0]["reason"])
     if any(check["verdict"] == FAILED for check in bad):
         field("", "Do not train on this instance.")
-    _findings(result["findings"])
-    field("logs", str(result["logs"]))
 
 
 def _findings(findings: Sequence[Mapping[str, Any]]) -> None:
