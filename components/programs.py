@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import zipfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 FOLDERS: Final = MappingProxyType(
     {"burnhost": "images/host/burnhost", "burnmeter": "images/meter/burnmeter", "gpuverify": "images/verify/gpuverify"}
@@ -26,29 +27,64 @@ class Program:
     sha256: str
 
 
-def pack(project: Path, state: Path, name: str) -> Program:
-    """Pack program `name` into `<state>/build/<name>.pyz`, rewriting the file only when its content changes."""
-    content = archive(project / FOLDERS[name])
-    target = state / "build" / f"{name}.pyz"
-    if not target.exists() or target.read_bytes() != content:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        fresh = target.with_name(f".{name}.{os.getpid()}")
-        fresh.write_bytes(content)
-        fresh.replace(target)  # whoever runs the old file keeps it whole
-    return Program(path=os.path.relpath(target, project), sha256=hashlib.sha256(content).hexdigest())
-
-
 @cache
+def pack(project: Path, state: Path, name: str) -> Program:
+    """Pack program `name` into `<state>/build/<name>.pyz`, rewriting the file only when its content changes.
+
+    What a preview needs of it is the hash; a note beside the file says what that was made from, as `make` would see it.
+    """
+    folder, target = project / FOLDERS[name], state / "build" / f"{name}.pyz"
+    note = target.with_suffix(".made")
+    known = _read(note)
+    if not (target.exists() and known.get("from") == _seen(folder) and known.get("to") == _look(target)):
+        _write(target, archive(folder))
+        digest = hashlib.sha256(target.read_bytes()).hexdigest()
+        known = {"from": _seen(folder), "to": _look(target), "sha256": digest}
+        _write(note, json.dumps(known).encode())
+    return Program(path=os.path.relpath(target, project), sha256=known["sha256"])
+
+
 def archive(folder: Path) -> bytes:
     """Return a zip of the package in `folder` with an entry point: sorted, undated, stored, so equal on every machine."""
     buffer = io.BytesIO()
     main = f"import sys\nfrom {folder.name}.__main__ import main\nsys.exit(main())\n"
     with zipfile.ZipFile(buffer, "w") as packed:
         _add(packed, "__main__.py", main.encode())
-        for file in sorted(folder.rglob("*")):
-            if file.is_file() and "__pycache__" not in file.parts:
-                _add(packed, f"{folder.name}/{file.relative_to(folder).as_posix()}", file.read_bytes())
+        for file in _files(folder):
+            _add(packed, f"{folder.name}/{file.relative_to(folder).as_posix()}", file.read_bytes())
     return buffer.getvalue()
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+
+
+def _seen(folder: Path) -> list[list[str | int]]:
+    return [[str(file.relative_to(folder)), *_look(file)] for file in _files(folder)]
+
+
+def _look(file: Path) -> list[int]:
+    """Size and times: a change of content that keeps both times is nobody's edit, copy or checkout."""
+    found = file.stat()
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+
+
+def _read(note: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(note.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write(target: Path, content: bytes) -> None:
+    """Replace the file in one step, when its content is another: whoever runs the old one keeps it whole."""
+    if target.exists() and target.read_bytes() == content:
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = target.with_name(f".{target.name}.{os.getpid()}")
+    fresh.write_bytes(content)
+    fresh.replace(target)
 
 
 def _add(packed: zipfile.ZipFile, name: str, content: bytes) -> None:
