@@ -63,7 +63,7 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
 
 def _belongs(check: Check, request: PlanRequest, ranks: int) -> bool:
     has_disks = bool(request.folders) or "folders" not in check.gpu
-    return check.half == request.half and ranks >= check.least_ranks and has_disks
+    return check.half in (request.half, "both") and ranks >= check.least_ranks and has_disks
 
 
 def _gpu(request: PlanRequest) -> dict[str, Any]:

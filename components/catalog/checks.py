@@ -16,7 +16,7 @@ class Check:
 
     name: str
     half: str
-    """`cuda`: one device at a time. `nccl`: between devices."""
+    """`cuda`: one device at a time. `nccl`: between devices. `both`: around everything in either half."""
     proves: str
     requires: tuple[str, ...]
     """Checks of the same half without whose good end this one says nothing."""
@@ -91,6 +91,8 @@ CHECKS = (
           requires=("all_reduce",), deadline_s=180, least_ranks=2, headline=("receipt",),
           gpu={"size": 256 * MIB, "warmups": 5, "iterations": 20, "loops": ("nics", "sockets"), "loop_deadline_s": 75},
           rehearsal={"size": 4 * MIB, "warmups": 1, "iterations": 4, "loops": (), "loop_deadline_s": 75}),
+    Check(name="counters", half="both", proves="no error of memory, link or driver was counted meanwhile", requires=(),
+          deadline_s=30, headline=("ecc_uncorrected", "warnings"), gpu={}, rehearsal={}),
 )  # fmt: skip
 
 BY_NAME: Mapping[str, Check] = MappingProxyType({row.name: row for row in CHECKS})

@@ -30,6 +30,8 @@ class FakeNvml:
         self.count, self.refuses, self.processes = count, refuses, processes
         self.answers = {**H100, **answers}
         self.shut = 0
+        self.by_link = True
+        self.fields: dict[int, int] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name not in self.answers:
@@ -98,5 +100,10 @@ class FakeNvml:
         fields = room._obj
         for one in (fields[i] for i in range(count.value)):
             one.status = 0 if one.scope == ctypes.c_uint(-1).value else NOT_SUPPORTED
-            one.value = {138: 100, 139: 200}[one.field]
+            one.value = {138: 100, 139: 200, **self.fields}.get(one.field, 0)
+            one.status = one.status if one.field in (138, 139, *self.fields) else NOT_SUPPORTED
         return 0
+
+    def nvmlDeviceGetNvLinkErrorCounter(self, card: Any, link: Any, kind: Any, room: Any) -> int:  # noqa: N802
+        room._obj.value = 10**kind.value
+        return 0 if self.by_link and link.value < 12 else NOT_SUPPORTED

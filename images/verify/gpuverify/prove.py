@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from gpuverify import errors, launcher, sight
 from gpuverify.board import Board
-from gpuverify.checks import BY_NAME
+from gpuverify.checks import AROUND, BY_NAME
 from gpuverify.judging import judged, named
 from gpuverify.verdicts import COULD_NOT_RUN, FAILED, NO_EXPECTATION, PASSED, Asked, Verdict, could_not_run
 
 Say = Callable[[str, Verdict, float], None]
 """Told of each check's end: name, verdict, seconds."""
+
+
+class _Watched:
+    """A check that watches while the others run, and the seconds that its own beginning and end took."""
+
+    def __init__(self, name: str, params: Mapping[str, Any], folder: Path) -> None:
+        began = time.monotonic()
+        self._watch = BY_NAME[name].Watch(params, folder)
+        self.seconds = time.monotonic() - began
+        self.measured: Mapping[str, Any] = {}
+
+    def end(self) -> None:
+        """Stop watching."""
+        began = time.monotonic()
+        self.measured = self._watch.end()
+        self.seconds += time.monotonic() - began
 
 
 class Proof:
@@ -32,8 +49,21 @@ class Proof:
 
     def run(self) -> None:
         """Run every check of the plan; afterwards each has a verdict."""
+        watching = {name: _Watched(name, row["params"], self._job.folder) for name, row in self._around()}
+        try:
+            self._run_checks()
+        finally:
+            for watch in watching.values():
+                watch.end()
+        for name, watch in watching.items():
+            self._close(name, judged(BY_NAME[name], {0: watch.measured}, self._asked(name)), watch.seconds)
+
+    def _around(self) -> list[tuple[str, Mapping[str, Any]]]:
+        return [(name, row) for name, row in self._rows.items() if BY_NAME[name] in AROUND]
+
+    def _run_checks(self) -> None:
         for name in self._rows:
-            if BY_NAME[name].IN_LAUNCHER:
+            if BY_NAME[name].IN_LAUNCHER and BY_NAME[name] not in AROUND:
                 self._run_here(name)
         waiting = [name for name in self._job.checks if self._unmet(name) is None]
         stop = self._run_ranks() if waiting else None

@@ -1,4 +1,7 @@
-"""The checks, one file each: `measure` (on a rank, or in the launcher) and `judge` (pure). The plan brings the sizes."""
+"""The checks, one file each: `measure` (on a rank, or in the launcher) and `judge` (pure). The plan brings the sizes.
+
+Those of AROUND have instead of `measure` a class `Watch`: it begins before everything else and ends after it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from gpuverify.checks import (
     all_to_all,
     broadcast,
     burn,
+    counters,
     ddp_step,
     first_cuda,
     fsdp_step,
@@ -46,5 +50,7 @@ CHECKS: tuple[ModuleType, ...] = (
     ddp_step,
     fsdp_step,
     transport,
+    counters,
 )
+AROUND: tuple[ModuleType, ...] = (counters,)
 BY_NAME = {module.__name__.rpartition(".")[2]: module for module in CHECKS}

@@ -138,6 +138,16 @@ _CONDITIONS = (
     ("an Xid in the log", spoils.host(kernel_log={"xids": {"79": 1}, "sxids": 0}), "kernel log has Xid 79"),
 )
 
+_GROWN = (
+    ("uncorrected ECC errors grow", spoils.grown("ecc_uncorrected"), "GPU {victim}: 1 new uncorrected memory errors"),
+    ("rows are remapped meanwhile", spoils.grown("rows_remapped"), "GPU {victim}: 1 new rows of memory remapped"),
+    ("NVLink CRC errors grow", spoils.grown("nvlink_crc", 9), "GPU {victim}: 9 new NVLink CRC errors"),
+    ("an NVLink recovers", spoils.grown("nvlink_recoveries"), "GPU {victim}: 1 new NVLink recoveries"),
+    ("a row waits afterwards", spoils.afterwards(remap_pending=True), "GPU {victim}: a row of its memory waits"),
+    ("an Xid meanwhile", spoils.fresh_xid, "the kernel log has a new Xid 79"),
+    ("a card is gone afterwards", spoils.card_gone, "GPU {victim} .* is gone"),
+)
+
 _OVER_JUDGE = (
     *(Row(fault=None, check=check, where=JUDGE, expected=PASSED) for check in RECORDED),
     *_spoiled("a rank 20 % slow", spoils.slowed(1.25), r", floor .*expected", *_TIMED, "burn"),
@@ -157,6 +167,22 @@ _OVER_JUDGE = (
     *_spoiled("a bus that changes data", spoils.wrong_copy, "rank {victim}: 2 words came over wrong", "host_copies"),
     *_spoiled("MIG on", spoils.card(mig="Enabled"), r"GPU {victim} is split \(MIG on\)", "inventory"),
     *(row for fault, spoil, says in _CONDITIONS for row in _spoiled(fault, spoil, says, "inventory")),
+    *(row for fault, spoil, says in _GROWN for row in _spoiled(fault, spoil, says, "counters")),
+    *_spoiled("corrected ECC errors grow", spoils.grown("ecc_corrected", 3), "", "counters", expected=PASSED),
+    *_spoiled(
+        "a counter is not readable",
+        spoils.afterwards(ecc_uncorrected="not readable"),
+        "ecc_uncorrected was 0",
+        "counters",
+        expected=COULD_NOT_RUN,
+    ),
+    *_spoiled(
+        "a counter goes back",
+        spoils.grown("pcie_replays", -1),
+        "GPU {victim}: pcie_replays was 4, then 3",
+        "counters",
+        expected=COULD_NOT_RUN,
+    ),
     *_spoiled(
         "a card that is used",
         spoils.condition(processes=1),

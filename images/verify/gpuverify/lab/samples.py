@@ -87,6 +87,16 @@ def machine() -> dict[str, Any]:
     return {"nvml": "open", "cards": [{**card, "bus_id": f"00000000:0{i}:00.0"} for i in range(RANKS)], "host": host}
 
 
+def _counters() -> tuple[dict[int, Any], Asked]:
+    card = {
+        "ecc_corrected": 7, "ecc_uncorrected": 0, "pcie_replays": 4, "rows_remapped": 1, "nvlink_crc": 0,
+        "nvlink_replays": 2, "nvlink_recoveries": 1, "remap_pending": False, "remap_failed": False,
+    }  # fmt: skip
+    log = {"xids": {"31": 1}, "sxids": 0}
+    seen = {"nvml": "open", "cards": [{"bus_id": f"0{i}", **card} for i in range(RANKS)], "kernel_log": log}
+    return {0: {"before": seen, "after": copy.deepcopy(seen)}}, Asked(ranks=RANKS, gpu=DETAILED)
+
+
 def _matmul() -> tuple[dict[int, Any], Asked]:
     names = ("forward", "backward_left", "backward_right")
     exact = {"wrong": dict.fromkeys(names, 0), "checksums": dict(zip(names, (-5, 7, 11), strict=True))}
@@ -163,6 +173,7 @@ _SAMPLES: Mapping[str, Callable[[], tuple[dict[int, Any], Asked]]] = {
     "storage": _storage,
     "host_copies": _host_copies,
     "transport": _transport,
+    "counters": _counters,
 }
 CHECKS = tuple(_SAMPLES)
 """The checks of which there is a recording."""

@@ -77,3 +77,27 @@ def full_disk(measured: _Measured, hit: int) -> None:
 def wrong_copy(measured: _Measured, hit: int) -> None:
     """Words change on their way to one device."""
     measured[hit]["together"]["to_device"]["wrong"] = 2
+
+
+def grown(name: str, by: int = 1) -> Callable[[_Measured, int], None]:
+    """A counter of one card grows while everything runs."""
+
+    def does(measured: _Measured, hit: int) -> None:
+        measured[0]["after"]["cards"][hit][name] += by
+
+    return does
+
+
+def afterwards(**facts: Any) -> Callable[[_Measured, int], None]:
+    """Change what is read of one card at the end."""
+    return lambda measured, hit: measured[0]["after"]["cards"][hit].update(facts)
+
+
+def fresh_xid(measured: _Measured, hit: int) -> None:
+    """The driver reports an error meanwhile."""
+    measured[0]["after"]["kernel_log"]["xids"]["79"] = 1
+
+
+def card_gone(measured: _Measured, hit: int) -> None:
+    """A card is not there any more at the end."""
+    del measured[0]["after"]["cards"][hit]
