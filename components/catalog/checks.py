@@ -93,6 +93,8 @@ CHECKS = (
           rehearsal={"size": 4 * MIB, "warmups": 1, "iterations": 4, "loops": (), "loop_deadline_s": 75}),
     Check(name="counters", half="both", proves="no error of memory, link or driver was counted meanwhile", requires=(),
           deadline_s=30, headline=("ecc_uncorrected", "warnings"), gpu={}, rehearsal={}),
+    Check(name="telemetry", half="both", proves="no card was held down by heat or power meanwhile", requires=(),
+          deadline_s=30, headline=("hottest_c", "most_power_w"), gpu={"period_s": 1.0}, rehearsal={"period_s": 0.2}),
 )  # fmt: skip
 
 BY_NAME: Mapping[str, Check] = MappingProxyType({row.name: row for row in CHECKS})

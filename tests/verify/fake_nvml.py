@@ -20,6 +20,7 @@ H100 = {
     "nvmlDeviceGetPowerManagementDefaultLimit": 700_000,
     "nvmlDeviceGetCurrentClocksThrottleReasons": 1,
     "nvmlDeviceGetPcieReplayCounter": 4,
+    "nvmlDeviceGetPowerUsage": 688_500,
 }
 
 
@@ -94,6 +95,14 @@ class FakeNvml:
 
     def nvmlDeviceGetTotalEccErrors(self, card: Any, kind: Any, since: Any, room: Any) -> int:  # noqa: N802
         room._obj.value = 7 if kind.value == 0 else 0
+        return 0
+
+    def nvmlDeviceGetTemperature(self, card: Any, sensor: Any, room: Any) -> int:  # noqa: N802
+        room._obj.value = 40 + card.value - 1000
+        return 0 if sensor.value == 0 else NOT_SUPPORTED
+
+    def nvmlDeviceGetClockInfo(self, card: Any, which: Any, room: Any) -> int:  # noqa: N802
+        room._obj.value = {1: 1980, 2: 2619}[which.value]
         return 0
 
     def nvmlDeviceGetFieldValues(self, card: Any, count: Any, room: Any) -> int:  # noqa: N802

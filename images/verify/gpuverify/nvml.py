@@ -31,6 +31,9 @@ _LINK_ERRORS: Mapping[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ..
 }
 """Of an error: kinds of counter of each link, field numbers of their totals, field numbers of NVLink 5. The first that
 answers counts: newer drivers drop the older ways, older ones have not the newer."""
+_CORE, _MULTIPROCESSORS = 0, 1
+"""Which temperature, which clock."""
+_REASONS = "nvmlDeviceGetCurrentClocksThrottleReasons"
 _FABRIC = ("not supported", "not started", "in progress", "completed")
 _UNCORRECTED, _CORRECTED, _SINCE_BOOT = 1, 0, 0
 
@@ -108,7 +111,7 @@ class Nvml:
             "pcie_width_most": self._number("nvmlDeviceGetMaxPcieLinkWidth", card),
             "power_limit_mw": self._number("nvmlDeviceGetPowerManagementLimit", card),
             "power_default_mw": self._number("nvmlDeviceGetPowerManagementDefaultLimit", card),
-            "slowdown": self._number("nvmlDeviceGetCurrentClocksThrottleReasons", card, kind=c_ulonglong),
+            "slowdown": self._number(_REASONS, card, kind=c_ulonglong),
             "processes": self._processes(card),
         }
 
@@ -128,6 +131,20 @@ class Nvml:
     def remap(self, card: c_void_p) -> dict[str, Any]:
         """Return {remap_pending, remap_failed}: whether rows of memory wait for a reset, or found no spare."""
         return {name: value for name, value in self._rows(card).items() if name != "rows_remapped"}
+
+    def sample(self, card: c_void_p) -> dict[str, Any]:
+        """Return {temperature_c, clock_mhz, power_w, reasons}: how the card is right now; `reasons` are clock event bits."""
+        temperature = c_uint()
+        warm = self._ask("nvmlDeviceGetTemperature", card, c_int(_CORE), ctypes.byref(temperature))
+        clock = c_uint()
+        timed = self._ask("nvmlDeviceGetClockInfo", card, c_int(_MULTIPROCESSORS), ctypes.byref(clock))
+        milliwatts = self._number("nvmlDeviceGetPowerUsage", card)
+        return {
+            "temperature_c": int(temperature.value) if warm else NOT_READABLE,
+            "clock_mhz": int(clock.value) if timed else NOT_READABLE,
+            "power_w": milliwatts if milliwatts == NOT_READABLE else milliwatts / 1000,
+            "reasons": self._number(_REASONS, card, kind=c_ulonglong),
+        }
 
     def _ask(self, name: str, *arguments: Any, also: tuple[int, ...] = ()) -> bool:
         function: Callable[..., int] | None = getattr(self._library, name, None)

@@ -27,6 +27,7 @@ from gpuverify.checks import (
     reduce_scatter,
     send_recv,
     storage,
+    telemetry,
     transport,
 )
 
@@ -51,6 +52,7 @@ CHECKS: tuple[ModuleType, ...] = (
     fsdp_step,
     transport,
     counters,
+    telemetry,
 )
-AROUND: tuple[ModuleType, ...] = (counters,)
+AROUND: tuple[ModuleType, ...] = (counters, telemetry)
 BY_NAME = {module.__name__.rpartition(".")[2]: module for module in CHECKS}

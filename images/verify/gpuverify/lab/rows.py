@@ -148,6 +148,20 @@ _GROWN = (
     ("a card is gone afterwards", spoils.card_gone, "GPU {victim} .* is gone"),
 )
 
+_HELD = (
+    (
+        "heat holds a card down",
+        spoils.sampled(6, 9, reasons=0x40, clock_mhz=1155, temperature_c=92),
+        r"GPU {victim} was held down in 25 % .*thermal slowdown by the hardware; first at 6.0 s \(92 °C, 1155 MHz",
+    ),
+    (
+        "the driver holds a hot card down",
+        spoils.sampled(6, 9, reasons=0x24),
+        "GPU {victim} .* thermal slowdown by the driver",
+    ),
+    ("a power brake for a second", spoils.sampled(7, 8, reasons=0x84), "GPU {victim} .* power brake; first at 7.0 s"),
+)
+
 _OVER_JUDGE = (
     *(Row(fault=None, check=check, where=JUDGE, expected=PASSED) for check in RECORDED),
     *_spoiled("a rank 20 % slow", spoils.slowed(1.25), r", floor .*expected", *_TIMED, "burn"),
@@ -168,6 +182,19 @@ _OVER_JUDGE = (
     *_spoiled("MIG on", spoils.card(mig="Enabled"), r"GPU {victim} is split \(MIG on\)", "inventory"),
     *(row for fault, spoil, says in _CONDITIONS for row in _spoiled(fault, spoil, says, "inventory")),
     *(row for fault, spoil, says in _GROWN for row in _spoiled(fault, spoil, says, "counters")),
+    *(row for fault, spoil, says in _HELD for row in _spoiled(fault, spoil, says, "telemetry")),
+    *_spoiled("a card at its power cap", spoils.sampled(1, 12, reasons=0x4), "", "telemetry", expected=PASSED),
+    *_spoiled(
+        "samples stop", spoils.unsampled, "GPU {victim}: 4 samples in 11.2 s", "telemetry", expected=COULD_NOT_RUN
+    ),
+    *_spoiled("a sample lost", spoils.dropped, "GPU {victim}: 11 of 12 samples", "telemetry", expected=COULD_NOT_RUN),
+    *_spoiled(
+        "no reasons are told",
+        spoils.sampled(0, 12, unread=1, reasons=0),
+        "GPU {victim}: the reasons .* not readable",
+        "telemetry",
+        expected=COULD_NOT_RUN,
+    ),
     *_spoiled("corrected ECC errors grow", spoils.grown("ecc_corrected", 3), "", "counters", expected=PASSED),
     *_spoiled(
         "a counter is not readable",

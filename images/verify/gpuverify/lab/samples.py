@@ -97,6 +97,14 @@ def _counters() -> tuple[dict[int, Any], Asked]:
     return {0: {"before": seen, "after": copy.deepcopy(seen)}}, Asked(ranks=RANKS, gpu=DETAILED)
 
 
+def _telemetry() -> tuple[dict[int, Any], Asked]:
+    first = {"at_s": 0.0, "count": 1, "unread": 0, "temperature_c": 34, "clock_mhz": 345, "power_w": 71.5, "reasons": 1}
+    loaded = {**first, "temperature_c": 61, "clock_mhz": 1980, "power_w": 689.0, "reasons": 4}
+    rows = [first, *({**loaded, "at_s": float(at)} for at in range(1, 12))]
+    cards = [{"gpu": index, "taken": len(rows), "rows": copy.deepcopy(rows)} for index in range(RANKS)]
+    return {0: {"nvml": "open", "period_s": 1.0, "span_s": 11.2, "cards": cards}}, Asked(ranks=RANKS, gpu=GPU)
+
+
 def _matmul() -> tuple[dict[int, Any], Asked]:
     names = ("forward", "backward_left", "backward_right")
     exact = {"wrong": dict.fromkeys(names, 0), "checksums": dict(zip(names, (-5, 7, 11), strict=True))}
@@ -174,6 +182,7 @@ _SAMPLES: Mapping[str, Callable[[], tuple[dict[int, Any], Asked]]] = {
     "host_copies": _host_copies,
     "transport": _transport,
     "counters": _counters,
+    "telemetry": _telemetry,
 }
 CHECKS = tuple(_SAMPLES)
 """The checks of which there is a recording."""

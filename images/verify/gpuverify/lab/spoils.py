@@ -101,3 +101,24 @@ def fresh_xid(measured: _Measured, hit: int) -> None:
 def card_gone(measured: _Measured, hit: int) -> None:
     """A card is not there any more at the end."""
     del measured[0]["after"]["cards"][hit]
+
+
+def sampled(first: int, last: int, **facts: Any) -> Callable[[_Measured, int], None]:
+    """Change samples of one card, from `first` to before `last`."""
+
+    def does(measured: _Measured, hit: int) -> None:
+        for row in measured[0]["cards"][hit]["rows"][first:last]:
+            row.update(facts)
+
+    return does
+
+
+def unsampled(measured: _Measured, hit: int) -> None:
+    """Samples of one card stop coming."""
+    del measured[0]["cards"][hit]["rows"][4:]
+    measured[0]["cards"][hit]["taken"] = 4
+
+
+def dropped(measured: _Measured, hit: int) -> None:
+    """One sample of one card is lost."""
+    del measured[0]["cards"][hit]["rows"][7]
