@@ -63,7 +63,12 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
 
 def _belongs(check: Check, request: PlanRequest, ranks: int) -> bool:
     has_disks = bool(request.folders) or "folders" not in check.gpu
-    return check.half in (request.half, "both") and ranks >= check.least_ranks and has_disks
+    fits = check.half in (request.half, "both") and ranks >= check.least_ranks and has_disks
+    return fits and (check.needs is None or request.gpu_model is None or _has(request.gpu_model, check.needs))
+
+
+def _has(model: str, column: str) -> bool:
+    return model in GPUS and getattr(GPUS[model], column) is not None
 
 
 def _gpu(request: PlanRequest) -> dict[str, Any]:

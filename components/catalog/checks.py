@@ -31,6 +31,9 @@ class Check:
     """Figure that is held against the GPU catalogue's measurement of the same name; None: right or wrong, never slow."""
     floor_needed: bool = True
     """Whether a GPU without such a measurement gives `no_expectation`; else its figure is told and not judged."""
+    needs: str | None = None
+    """Column of the GPU catalogue that must have a value: a card without the thing, or one that is not listed, has not
+    this check in its plan."""
     headline: tuple[str, ...] = ()
     """Figures that the page after `up` shows, of many; empty: all. Reports and `--json` have every one."""
 
@@ -50,6 +53,9 @@ CHECKS = (
           requires=("first_cuda",), deadline_s=120, floor="tflops",
           gpu={"size": 10_000, "warmups": 3, "iterations": 10, "dtype": "bfloat16"},
           rehearsal={"size": 512, "warmups": 1, "iterations": 5, "dtype": "float32"}),
+    Check(name="fp8_matmul", half="cuda", proves="products of FP8 are right to the bit", needs="fp8_tflops",
+          requires=("matmul",), deadline_s=120, headline=("fp8_tflops",),
+          gpu={"size": 10_000, "warmups": 3, "iterations": 10}, rehearsal={"size": 256, "warmups": 1, "iterations": 3}),
     Check(name="memory", half="cuda", proves="memory gives back what each address was told", requires=("first_cuda",),
           deadline_s=120, gpu={"least_share": 0.95, "most_bytes": 0}, rehearsal={"least_share": 0, "most_bytes": 16 * MIB}),
     Check(name="burn", half="cuda", proves="under full load every device computes the same bits and keeps its speed",

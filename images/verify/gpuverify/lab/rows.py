@@ -38,6 +38,7 @@ _STEP = {"batch": 4, "width": 16}
 PARAMS: Mapping[str, Mapping[str, Any]] = {
     "first_cuda": {"elements": 2**10},
     "matmul": {"size": 96, "warmups": 1, "iterations": 2, "dtype": "float32"},
+    "fp8_matmul": {"size": 96, "warmups": 1, "iterations": 2},
     "burn": {"size": 64, "windows": 8, "window_s": 0.002, "dtype": "float32", "most_drop": 0},
     "memory": {"least_share": 0, "most_bytes": _MIB},
     "ranks": {},
@@ -76,6 +77,9 @@ _OVER_RANKS = (
     *_found("missing_rank", "rank {victim} took part 0 times", *_SUMS),
     *_found("missing_rank", _ANY, "half_sums"),
     *_found("wrong_product", r"rank {victim}: wrong rows of exact products: 1 in forward", "matmul"),
+    *_found(
+        "wrong_scaled_product", r"rank {victim}: wrong rows of exact FP8 products: 1 in left, 1 in right", "fp8_matmul"
+    ),
     *_found("late_wrong_product", r"rank {victim}: \d+ elements of equal products changed in window", "burn"),
     *_found("stuck_bit", r"rank {victim}: \d+ wrong words", "memory"),
     *_found("aliased_address", r"rank {victim}: \d+ wrong words", "memory"),
@@ -179,6 +183,13 @@ _OVER_JUDGE = (
     *_spoiled("a disk that changes data", spoils.wrong_blocks, "3 of 8 blocks came back wrong", "storage"),
     *_spoiled("a full disk", spoils.full_disk, "bytes free", "storage", expected=COULD_NOT_RUN),
     *_spoiled("a bus that changes data", spoils.wrong_copy, "rank {victim}: 2 words came over wrong", "host_copies"),
+    *_spoiled(
+        "a card without FP8",
+        spoils.no_fp8,
+        "rank {victim}: not available: .* 8.0 has no FP8",
+        "fp8_matmul",
+        expected=COULD_NOT_RUN,
+    ),
     *_spoiled("MIG on", spoils.card(mig="Enabled"), r"GPU {victim} is split \(MIG on\)", "inventory"),
     *(row for fault, spoil, says in _CONDITIONS for row in _spoiled(fault, spoil, says, "inventory")),
     *(row for fault, spoil, says in _GROWN for row in _spoiled(fault, spoil, says, "counters")),

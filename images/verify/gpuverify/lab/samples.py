@@ -121,6 +121,15 @@ def _matmul() -> tuple[dict[int, Any], Asked]:
     return measured, Asked(ranks=RANKS, params={"size": 10_000, "warmups": 1, "iterations": 3}, floors=floors, gpu=GPU)
 
 
+def _fp8_matmul() -> tuple[dict[int, Any], Asked]:
+    one: dict[str, Any] = {
+        "unavailable": "", "way": "FP8", "finite": True, "seconds": [0.002, 0.0021, 0.0019],
+        "wrong": {"left": 0, "right": 0}, "checksums": {"left": 31, "right": -8},
+    }  # fmt: skip
+    params = {"size": 10_000, "warmups": 1, "iterations": 3}
+    return {r: copy.deepcopy(one) for r in range(RANKS)}, Asked(ranks=RANKS, params=params, gpu=GPU)
+
+
 def _burn() -> tuple[dict[int, Any], Asked]:
     window = {"seconds": 0.5, "products": 300, "changed": 0, "checksum": -77}
     floors = {"tflops": {"least": 300.0, **FLOOR}}
@@ -165,6 +174,7 @@ _SAMPLES: Mapping[str, Callable[[], tuple[dict[int, Any], Asked]]] = {
     "inventory": _inventory,
     "first_cuda": _first_cuda,
     "matmul": _matmul,
+    "fp8_matmul": _fp8_matmul,
     "memory": _memory,
     "burn": _burn,
     "ranks": _ranks,

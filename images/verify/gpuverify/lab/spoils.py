@@ -122,3 +122,8 @@ def unsampled(measured: _Measured, hit: int) -> None:
 def dropped(measured: _Measured, hit: int) -> None:
     """One sample of one card is lost."""
     del measured[0]["cards"][hit]["rows"][7]
+
+
+def no_fp8(measured: _Measured, hit: int) -> None:
+    """A card has no units for FP8."""
+    measured[hit] = {"unavailable": "compute capability 8.0 has no FP8"}
