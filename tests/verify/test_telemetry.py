@@ -79,6 +79,15 @@ def test_what_is_not_readable_is_told() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(("last", "rise"), [(61, 0.0), (75, 14.0), (50, -11.0)])
+def test_a_card_that_still_gets_warmer_is_told(last: int, rise: float) -> None:
+    measured, asked = sample("telemetry")
+    for card in measured[0]["cards"]:
+        for row in card["rows"][8:]:
+            row["temperature_c"] = last
+    assert judged(BY_NAME["telemetry"], measured, asked).figures["still_rising_c"] == rise
+
+
 @given(st.lists(st.integers(0, 0x1FF), min_size=1, max_size=40), st.integers(1, 12))
 def test_merging_loses_no_reason_no_extreme_and_no_count(reasons: list[int], most: int) -> None:
     whole = Timeline()

@@ -17,6 +17,9 @@ from gpuverify.verdicts import COULD_NOT_RUN, FAILED, NO_EXPECTATION, PASSED, As
 
 Say = Callable[[str, Verdict, float], None]
 """Told of each check's end: name, verdict, seconds."""
+Tell = Callable[[str, str], None]
+"""Told now and then how far a long check is: name, words."""
+_EVERY_S = 60
 
 
 class _Watched:
@@ -38,8 +41,9 @@ class _Watched:
 class Proof:
     """One run of one plan."""
 
-    def __init__(self, job: launcher.Job, say: Say) -> None:
-        self._job, self._plan, self._say = job, job.plan, say
+    def __init__(self, job: launcher.Job, say: Say, progress: Tell = lambda *_: None) -> None:
+        self._job, self._plan, self._say, self._progress = job, job.plan, say, progress
+        self._next_s: dict[str, float] = {}
         self._rows = {row["name"]: row for row in self._plan["checks"]}
         self._board = Board(self._plan["ranks"], job.folder)
         self._raw: dict[str, Verdict] = {}
@@ -106,9 +110,16 @@ class Proof:
             self.phases.setdefault("start", time.monotonic() - began - seconds)
             self._close(name, self._unmet(name) or self._of_ranks(name), seconds)
 
-        stop = launcher.run(self._job, self._board, on_check)
+        stop = launcher.run(self._job, self._board, launcher.Told(on_check, self._on_wait))
         self.phases.setdefault("start", time.monotonic() - began)
         return stop
+
+    def _on_wait(self, name: str, seconds: float) -> None:
+        """The first words at once, then once a minute."""
+        said = self._board.progress.get(name)
+        if said and seconds >= self._next_s.get(name, 0.0):
+            self._next_s[name] = seconds + _EVERY_S
+            self._progress(name, said)
 
     def _of_ranks(self, name: str) -> Verdict:
         if said := self._board.errors.get(name):

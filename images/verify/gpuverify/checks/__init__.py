@@ -27,6 +27,7 @@ from gpuverify.checks import (
     ranks,
     reduce_scatter,
     send_recv,
+    soak,
     storage,
     telemetry,
     transport,
@@ -53,6 +54,7 @@ CHECKS: tuple[ModuleType, ...] = (
     ddp_step,
     fsdp_step,
     transport,
+    soak,
     counters,
     telemetry,
 )

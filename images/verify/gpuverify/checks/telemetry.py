@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -92,6 +93,15 @@ def _rank(card: Mapping[str, Any]) -> int | None:
     return card["gpu"] if isinstance(card["gpu"], int) else None
 
 
+def _rise(card: Mapping[str, Any]) -> float:
+    """By how much the last third of its samples is warmer than the middle one: near zero when heat and cooling are even."""
+    warm = [row["temperature_c"] for row in card["rows"] if row["temperature_c"] != NOT_READABLE]
+    third = len(warm) // 3
+    if not third:
+        return 0.0
+    return float(statistics.median(warm[-third:]) - statistics.median(warm[third : len(warm) - third]))
+
+
 def _told(cards: list[Mapping[str, Any]], found: Mapping[str, Any]) -> Verdict:
     rows = [row for card in cards for row in card["rows"]]
     taken = sum(row["count"] for row in rows)
@@ -100,6 +110,7 @@ def _told(cards: list[Mapping[str, Any]], found: Mapping[str, Any]) -> Verdict:
         "hottest_c": max(known["temperature_c"], default=NOT_READABLE),
         "most_power_w": max(known["power_w"], default=NOT_READABLE),
         "slowest_clock_mhz": min(known["clock_mhz"], default=NOT_READABLE),
+        "still_rising_c": max(map(_rise, cards)),
         "power_capped_percent": round(
             100 * sum(row["count"] for row in rows if row["reasons"] & _POWER_CAP) / taken, 1
         ),

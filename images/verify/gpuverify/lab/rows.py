@@ -35,6 +35,7 @@ class Row:
 _KIB, _MIB = 2**10, 2**20
 _LOOP = {"sizes": [8 * _KIB, 256 * _KIB], "warmups": 5, "iterations": 3}
 _STEP = {"batch": 4, "width": 16}
+_HUNT = {"sizes": [8 * _KIB], "warmups": 1, "iterations": 8}
 PARAMS: Mapping[str, Mapping[str, Any]] = {
     "first_cuda": {"elements": 2**10},
     "matmul": {"size": 96, "warmups": 1, "iterations": 2, "dtype": "float32"},
@@ -47,6 +48,13 @@ PARAMS: Mapping[str, Mapping[str, Any]] = {
     **dict.fromkeys(("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv"), _LOOP),
     "half_sums": {"sizes": [8 * _KIB, 64 * _KIB], "warmups": 1, "iterations": 2},
     "transport": {"size": 256 * _KIB, "warmups": 1, "iterations": 3, "loops": [], "loop_deadline_s": 60},
+    "soak": {
+        "soak_s": 0.01,
+        "most_drop": 0,
+        "burn": {"size": 32, "windows": 2, "window_s": 0.001, "dtype": "float32", "most_drop": 0},
+        "memory": {"least_share": 0, "most_bytes": _MIB},
+        **dict.fromkeys(("all_reduce", "all_gather", "all_to_all"), _HUNT),
+    },
     "ddp_step": _STEP,
     "fsdp_step": _STEP,
 }
@@ -81,6 +89,9 @@ _OVER_RANKS = (
         "wrong_scaled_product", r"rank {victim}: wrong rows of exact FP8 products: 1 in left, 1 in right", "fp8_matmul"
     ),
     *_found("late_wrong_product", r"rank {victim}: \d+ elements of equal products changed in window", "burn"),
+    *_found("late_wrong_product", r"round \d+ after .*, burn: rank {victim}: \d+ elements", "soak"),
+    *_found("late_wrong_element", r"round 1 after .*, all_reduce: rank {victim}: \d+ wrong elements", "soak"),
+    *_found("stuck_bit", r"round 1 after .*, memory: rank {victim}: \d+ wrong words", "soak"),
     *_found("stuck_bit", r"rank {victim}: \d+ wrong words", "memory"),
     *_found("aliased_address", r"rank {victim}: \d+ wrong words", "memory"),
     *_found("unsynced_step", r"gradients differ|different weights", "ddp_step", "fsdp_step"),
@@ -166,6 +177,21 @@ _HELD = (
     ("a power brake for a second", spoils.sampled(7, 8, reasons=0x84), "GPU {victim} .* power brake; first at 7.0 s"),
 )
 
+_SOAKED = (
+    (
+        "a wrong word in a late round",
+        spoils.late_round("memory", lambda part: part.update(wrong=1, first=8)),
+        "round 5 after 50 s, memory: rank {victim}: 1 wrong words",
+    ),
+    (
+        "a wrong element in a late round",
+        spoils.late_round("all_to_all", lambda part: part["rows"][1].update(wrong=2)),
+        "round 5 after 50 s, all_to_all: rank {victim}: 2 wrong elements",
+    ),
+    ("slower from round to round", spoils.hot, r"the slowest device went from .* to .* TFLOP/s over 6 rounds"),
+    ("other bits in one round", spoils.other_bits, "computed other bits in round"),
+)
+
 _OVER_JUDGE = (
     *(Row(fault=None, check=check, where=JUDGE, expected=PASSED) for check in RECORDED),
     *_spoiled("a rank 20 % slow", spoils.slowed(1.25), r", floor .*expected", *_TIMED, "burn"),
@@ -188,6 +214,15 @@ _OVER_JUDGE = (
         spoils.no_fp8,
         "rank {victim}: not available: .* 8.0 has no FP8",
         "fp8_matmul",
+        expected=COULD_NOT_RUN,
+    ),
+    *(row for fault, spoil, says in _SOAKED for row in _spoiled(fault, spoil, says, "soak")),
+    *_spoiled("ended early", spoils.ended_early, r"ran for 1.1 of 1.17 min", "soak", expected=COULD_NOT_RUN),
+    *_spoiled(
+        "a round skipped",
+        spoils.skipped_round,
+        "rank {victim}: its rounds are not 0 to 4",
+        "soak",
         expected=COULD_NOT_RUN,
     ),
     *_spoiled("MIG on", spoils.card(mig="Enabled"), r"GPU {victim} is split \(MIG on\)", "inventory"),

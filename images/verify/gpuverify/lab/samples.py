@@ -130,6 +130,21 @@ def _fp8_matmul() -> tuple[dict[int, Any], Asked]:
     return {r: copy.deepcopy(one) for r in range(RANKS)}, Asked(ranks=RANKS, params=params, gpu=GPU)
 
 
+def _soak() -> tuple[dict[int, Any], Asked]:
+    parts = ("burn", "memory", "all_reduce", "all_gather", "all_to_all")
+    made = {name: _SAMPLES[name]() for name in parts}
+    rounds = {
+        rank: [
+            {"round": number, "at_s": 12.5 * number, **{name: copy.deepcopy(made[name][0][rank]) for name in parts}}
+            for number in range(6)
+        ]
+        for rank in range(RANKS)
+    }
+    params = {"soak_s": 70, "most_drop": 0.15, **{name: made[name][1].params for name in parts}}
+    measured = {rank: {"rounds": rounds[rank], "span_s": 75.0} for rank in range(RANKS)}
+    return measured, Asked(ranks=RANKS, params=params, gpu=GPU)
+
+
 def _burn() -> tuple[dict[int, Any], Asked]:
     window = {"seconds": 0.5, "products": 300, "changed": 0, "checksum": -77}
     floors = {"tflops": {"least": 300.0, **FLOOR}}
@@ -191,6 +206,7 @@ _SAMPLES: Mapping[str, Callable[[], tuple[dict[int, Any], Asked]]] = {
     "storage": _storage,
     "host_copies": _host_copies,
     "transport": _transport,
+    "soak": _soak,
     "counters": _counters,
     "telemetry": _telemetry,
 }

@@ -127,3 +127,33 @@ def dropped(measured: _Measured, hit: int) -> None:
 def no_fp8(measured: _Measured, hit: int) -> None:
     """A card has no units for FP8."""
     measured[hit] = {"unavailable": "compute capability 8.0 has no FP8"}
+
+
+def late_round(part: str, change: Callable[[dict[str, Any]], object]) -> Callable[[_Measured, int], object]:
+    """Change one part of the last round but one of one rank."""
+    return lambda measured, hit: change(measured[hit]["rounds"][-2][part])
+
+
+def hot(measured: _Measured, hit: int) -> None:
+    """One rank gets slower from round to round, each in itself steady."""
+    for number, turn in enumerate(measured[hit]["rounds"]):
+        for window in turn["burn"]["windows"]:
+            window["seconds"] *= 1 + 0.06 * number
+
+
+def other_bits(measured: _Measured, hit: int) -> None:
+    """In one round all ranks agree on bits that no other round had."""
+    for one in measured.values():
+        for window in one["rounds"][hit]["burn"]["windows"]:
+            window["checksum"] += 1
+
+
+def ended_early(measured: _Measured, hit: int) -> None:
+    """It was over before its time."""
+    for one in measured.values():
+        one["span_s"] = 63.0
+
+
+def skipped_round(measured: _Measured, hit: int) -> None:
+    """One rank lost a round."""
+    del measured[hit]["rounds"][3]
