@@ -119,9 +119,9 @@ CHECKS = (
           requires=("all_reduce", "all_gather", "all_to_all"), deadline_s=600, levels=("soak",),
           headline=("minutes", "rounds", "tflops"), gpu=_SOAK, rehearsal=_SHORT_SOAK),
     Check(name="counters", half="both", proves="no error of memory, link or driver was counted meanwhile", requires=(),
-          deadline_s=30, headline=("ecc_uncorrected", "warnings"), gpu={}, rehearsal={}),
+          deadline_s=30, headline=("cards", "ecc_uncorrected", "warnings"), gpu={}, rehearsal={}),
     Check(name="telemetry", half="both", proves="no card was held down by heat or power meanwhile", requires=(),
-          deadline_s=30, headline=("hottest_c", "most_power_w"), gpu={"period_s": 1.0}, rehearsal={"period_s": 0.2}),
+          deadline_s=30, headline=("samples", "most_power_w"), gpu={"period_s": 1.0}, rehearsal={"period_s": 0.2}),
 )  # fmt: skip
 
 BY_NAME: Mapping[str, Check] = MappingProxyType({row.name: row for row in CHECKS})

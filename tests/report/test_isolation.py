@@ -18,40 +18,10 @@ from cli.report.problems import Unreadable
 from cli.report.result import WORST_FIRST
 from cli.report.writers import document, html, junit
 from tests.report import samples
+from tests.report.samples import BAD_LINK
+from tests.report.samples import isolation as answer
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
-BAD_LINK = "the pair failed twice: 11.2 of 46 GB/s"
-
-
-def answer(nodes: tuple[str, ...] = ("passed",) * 4, link: str | None = None, **changes: Any) -> dict[str, Any]:
-    told = [
-        {"node": i, "address": f"10.0.0.{i}", "seen": f"10.0.0.{i}", "interface": "eth0", "verdict": word, "rails": [],
-         "reason": "" if word == "passed" else "failed with nodes 0 and 2", "next": "" if word == "passed" else "replace it"}
-        for i, word in enumerate(nodes)
-    ]  # fmt: skip
-    ends = {"nodes": [1, 3], "verdict": link, "reason": BAD_LINK, "rails": [2], "next": "the cables"}
-    words = [*nodes, *([link] if link else [])]
-    return {
-        "schema": f"{SCHEMA}1",
-        "verdict": min(words, key=WORST_FIRST.index),  # type: ignore[arg-type]
-        "counts": {word: nodes.count(word) for word in set(nodes)},
-        "nodes": told,
-        "links": [ends] if link else [],
-        "fabric": {"verdict": "passed", "reason": "", "rails": [], "next": ""},
-        "rounds": [{"kind": "pairs", "seconds": 3.5, "outcomes": {"passed": 1, "failed": 1}, "tests": []}],
-        "facts": {
-            "nodes": len(nodes),
-            "ranks": 8,
-            "rails": 8,
-            "rehearsal": False,
-            "floor_gb_s": 40.0,
-            "peer_share": 0.5,
-        },
-        "seconds": 41.5,
-        "reason": "",
-        "logs": "/logs/node-0",
-        **changes,
-    }
 
 
 def of(tmp_path: Path, *answers: dict[str, Any], name: str = "node-{}/result.json") -> Any:

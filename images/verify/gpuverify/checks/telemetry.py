@@ -106,14 +106,16 @@ def _told(cards: list[Mapping[str, Any]], found: Mapping[str, Any]) -> Verdict:
     rows = [row for card in cards for row in card["rows"]]
     taken = sum(row["count"] for row in rows)
     known = {name: [row[name] for row in rows if row[name] != NOT_READABLE] for name in _FIGURES}
-    figures = {
-        "hottest_c": max(known["temperature_c"], default=NOT_READABLE),
-        "most_power_w": max(known["power_w"], default=NOT_READABLE),
-        "slowest_clock_mhz": min(known["clock_mhz"], default=NOT_READABLE),
+    extremes = {
+        "hottest_c": (max, "temperature_c"),
+        "most_power_w": (max, "power_w"),
+        "slowest_clock_mhz": (min, "clock_mhz"),
+    }
+    figures = {figure: way(known[name]) for figure, (way, name) in extremes.items() if known[name]}
+    capped = sum(row["count"] for row in rows if row["reasons"] & _POWER_CAP)
+    figures |= {
         "still_rising_c": max(map(_rise, cards)),
-        "power_capped_percent": round(
-            100 * sum(row["count"] for row in rows if row["reasons"] & _POWER_CAP) / taken, 1
-        ),
+        "power_capped_percent": round(100 * capped / taken, 1),
         "samples": taken,
         "period_s": found["period_s"],
     }
