@@ -143,21 +143,21 @@ def _all(part: str, one: Isolated) -> Check:
 
 def tables(name: str, one: Isolated) -> Iterator[Table]:
     """Yield the verdict of each node and each link, and the rounds."""
-    found = one.found
+    found, of = one.found, "" if name == "nodes" else f", {name}"
     heads = ("node", "verdict", "address", "found", "rails", "next step")
     rows = [(str(node.node), _word(node), node.address, node.reason, _rails(node), node.next) for node in found.nodes]
     untold = max(0, sum(found.counts.values()) - len(found.nodes))
-    yield Table(title=f"Nodes, {name}", columns=heads, rows=tuple(rows), left_out=untold)
+    yield Table(title=f"Nodes{of}", columns=heads, rows=tuple(rows), left_out=untold)
     ends = [("{} – {}".format(*link.nodes), _word(link), link.reason, _rails(link), link.next) for link in found.links]
     fabric = ("all together", _word(found.fabric), found.fabric.reason, _rails(found.fabric), found.fabric.next)
     columns = ("link", "verdict", "found", "rails", "next step")
-    yield Table(title=f"Links, {name}", columns=columns, rows=(*ends, fabric))
+    yield Table(title=f"Links{of}", columns=columns, rows=(*ends, fabric))
     if found.rounds:
         told = [
             (turn.kind, ", ".join(f"{count} {word}" for word, count in turn.outcomes.items()), f"{turn.seconds:g} s")
             for turn in found.rounds
         ]
-        yield Table(title=f"Rounds, {name}", columns=("round", "tests", "took"), rows=tuple(told))
+        yield Table(title=f"Rounds{of}", columns=("round", "tests", "took"), rows=tuple(told))
 
 
 def notes(name: str, one: Isolated) -> Iterator[str]:
