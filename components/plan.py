@@ -33,6 +33,8 @@ class PlanRequest:
     gpu_count: int
     log_dir: str
     accept_no_expectation: bool
+    soak_minutes: int = 0
+    """At level `soak`, how long the hunt goes on."""
     folders: tuple[str, ...] = ()
     """Where the experiment's disks are found on the machine."""
     transport: Mapping[str, Any] | None = None
@@ -63,7 +65,16 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
 
 def _belongs(check: Check, request: PlanRequest, ranks: int) -> bool:
     has_disks = bool(request.folders) or "folders" not in check.gpu
-    return check.half == request.half and ranks >= check.least_ranks and has_disks
+    fits = check.half in (request.half, "both") and ranks >= check.least_ranks and has_disks
+    return (
+        fits
+        and request.level in check.levels
+        and (check.needs is None or request.gpu_model is None or _has(request.gpu_model, check.needs))
+    )
+
+
+def _has(model: str, column: str) -> bool:
+    return model in GPUS and getattr(GPUS[model], column) is not None
 
 
 def _gpu(request: PlanRequest) -> dict[str, Any]:
@@ -105,6 +116,8 @@ def _row(check: Check, request: PlanRequest) -> dict[str, Any]:
     if "loops" in params:
         by_nics = request.transport is not None and request.transport.get("nics", 0) > 0
         params["loops"] = [name for name in params["loops"] if by_nics]
+    if "soak_s" in params and request.gpu_model is not None:
+        params["soak_s"] = 60 * request.soak_minutes
     if "folders" in params:
         params["folders"] = list(request.folders)
     if "sizes" in params:

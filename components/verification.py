@@ -95,6 +95,7 @@ def _plan(args: VerificationArgs, half: str) -> dict[str, Any]:
             log_dir=args.platform.logs(half),
             folders=tuple(args.platform.folder(disk) for disk in args.experiment.disks),
             accept_no_expectation=verification.accept_no_expectation,
+            soak_minutes=verification.soak_minutes,
             transport=None if network is None else network.model_dump(),
         )
     )

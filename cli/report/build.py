@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cli.report import charts, mappings, pairs, result
+from cli.report import charts, isolation, mappings, pairs, result
 from cli.report.gathering import Part, Run
 from cli.report.sentence import sentence
 from cli.report.units import shown
@@ -22,26 +22,44 @@ _NODE_KEYS = ("node", "host", "hostname")
 def build(run: Run) -> Report:
     """Return everything that a report on `run` tells."""
     names = _names(run.parts)
-    checks = tuple(check for name, part in names.items() for check in _checks(name, part))
-    missing = [half for half in HALVES if half not in {part.half for part in run.parts}]
-    setting = _setting(run.parts)
+    nodes = {f"nodes {index}" if index else "nodes": one for index, one in enumerate(run.isolated)}
+    checks = (
+        *(check for name, part in names.items() for check in _checks(name, part)),
+        *(check for name, one in nodes.items() for check in isolation.checks(name, one)),
+    )
+    missing = _missing(run)
+    setting = _setting(run)
     unmade: list[result.Word] = ["could_not_run" for _ in missing]
-    verdict = _worst([*(_verdict(part) for part in run.parts), *unmade])
+    told = [check.verdict for check in checks] if run.isolated else []
+    verdict = _worst(
+        [*(_verdict(part) for part in run.parts), *(one.found.verdict for one in run.isolated), *told, *unmade]
+    )
     return Report(
         experiment=run.name,
         verdict=verdict,
         sentence=sentence(verdict, checks, setting, missing),
         setting=setting,
         checks=checks,
-        notes=tuple(_notes(names, missing)),
+        notes=(
+            *_notes(names, missing),
+            *(note for name, one in nodes.items() for note in isolation.notes(name, one)),
+        ),
         charts=tuple(_charts(names)),
         matrices=tuple(_matrices(names)),
         receipt=tuple(_receipt(names)),
         receipt_words=tuple(_receipt_words(names)),
         findings=tuple(finding for part in run.parts for finding in part.result.findings),
         tables=tuple(_tables(names)),
-        sources=tuple(_sources(names)),
+        sources=(*_sources(names), *_of_nodes(nodes)),
+        isolation=tuple(table for name, one in nodes.items() for table in isolation.tables(name, one)),
     )
+
+
+def _missing(run: Run) -> list[str]:
+    """The halves without a result; a search among many nodes has run both on each of them."""
+    if run.isolated and not run.parts:
+        return []
+    return [half for half in HALVES if half not in {part.half for part in run.parts}]
 
 
 def _names(parts: Sequence[Part]) -> dict[str, Part]:
@@ -102,15 +120,18 @@ def _worst(words: Sequence[result.Word]) -> result.Word:
     return min(words, key=result.WORST_FIRST.index, default="could_not_run")
 
 
-def _setting(parts: Sequence[Part]) -> Setting:
+def _setting(run: Run) -> Setting:
+    parts = run.parts
     gpus = max((_gpu_names(part) for part in parts), key=len, default=())
     ranks = max(
         (len(part.result.facts.ranks) or (part.plan.ranks if part.plan else 0) or 0 for part in parts), default=0
     )
+    ranks = max([ranks, *(one.ranks for one in run.isolated)])
     levels = {part.plan.level for part in parts if part.plan and part.plan.level}
     rehearsal = any(check.verdict == "rehearsed" for part in parts for check in part.result.checks) or any(
         part.plan.rehearsal for part in parts if part.plan
     )
+    rehearsal = rehearsal or any(one.rehearsal for one in run.isolated)
     return Setting(gpus=gpus, ranks=ranks or None, level=" and ".join(sorted(levels)), rehearsal=rehearsal)
 
 
@@ -148,13 +169,17 @@ def _named_checks(names: Mapping[str, Part]) -> list[tuple[str, result.Check]]:
 
 
 def _charts(names: Mapping[str, Part]) -> Iterator[Chart]:
-    named = _named_checks(names)
-    yield from charts.over_size(named)
-    samples: list[Mapping[str, Any]] = [row for part in names.values() for row in part.result.samples]
-    for _, check in named:
-        nested = check.figures.get(charts.SAMPLES)
-        samples.extend(charts.nested_samples(nested) if isinstance(nested, Mapping) else ())
-    yield from charts.over_time(samples)
+    """Each result has a time of its own, so what was sampled in one is not drawn over another."""
+    yield from charts.over_size(_named_checks(names))
+    sampled = {name: rows for name, part in names.items() if (rows := _samples(part))}
+    for name, rows in sampled.items():
+        yield from charts.over_time(rows, f", {name}" if len(sampled) > 1 else "")
+
+
+def _samples(part: Part) -> list[Mapping[str, Any]]:
+    nested = [check.figures.get(charts.SAMPLES) for check in part.result.checks]
+    inner = [row for one in nested if isinstance(one, Mapping) for row in charts.nested_samples(one)]
+    return [*part.result.samples, *part.samples, *inner]
 
 
 def _matrices(names: Mapping[str, Part]) -> Iterator[Matrix]:
@@ -239,3 +264,8 @@ def _once(title: str, by_part: Mapping[str, Mapping[str, Mapping[str, Any]]]) ->
 def _sources(names: Mapping[str, Part]) -> Iterator[Source]:
     for name, part in names.items():
         yield Source(part=name, file=str(part.path), written=part.written, seconds=part.result.seconds)
+
+
+def _of_nodes(nodes: Mapping[str, isolation.Isolated]) -> Iterator[Source]:
+    for name, one in nodes.items():
+        yield Source(part=name, file=str(one.path), written=one.written, seconds=one.found.seconds)

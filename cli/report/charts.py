@@ -37,8 +37,8 @@ def over_size(named: Sequence[tuple[str, Check]]) -> Iterator[Chart]:
         )
 
 
-def over_time(samples: Sequence[Mapping[str, Any]]) -> Iterator[Chart]:
-    """Yield a chart for each figure of `samples`, rows of {at_s, gpu, …}: a line for each GPU."""
+def over_time(samples: Sequence[Mapping[str, Any]], whose_time: str = "") -> Iterator[Chart]:
+    """Yield a chart for each figure of `samples`, rows of {at_s, gpu, …}: a line for each GPU; `whose_time` ends its title."""
     lines: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
     for row in samples:
         when = next((row[name] for name in _WHEN if is_number(row.get(name))), None)
@@ -48,7 +48,8 @@ def over_time(samples: Sequence[Mapping[str, Any]]) -> Iterator[Chart]:
                 lines[figure][whose].append((float(when), float(value)))
     for figure, by_whom in lines.items():
         series = [Series(name=name, points=tuple(sorted(points))) for name, points in by_whom.items()]
-        yield Chart(title=f"{label(figure)} over time", figure=figure, across="at_s", series=tuple(fewer(series)))
+        title = f"{label(figure)} over time{whose_time}"
+        yield Chart(title=title, figure=figure, across="at_s", series=tuple(fewer(series)))
 
 
 def nested_samples(mapping: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from cli.report import reading
+from cli.report.isolation import Isolated, distinct, is_isolation, isolation_of
 from cli.report.problems import Problem, Unreadable
 from cli.report.result import Plan, Result, plan_of, result_of
 
 _MOST_FOLDERS = 5000
 _HALVES = ("cuda", "nccl")
+_SAMPLES = "samples.jsonl"
+_ISOLATION = "isolation.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +32,8 @@ class Part:
     notes: tuple[str, ...] = ()
     stem: str = ""
     """What tells it from another result of the same half: the name of its file or folder."""
+    samples: tuple[Mapping[str, Any], ...] = ()
+    """Temperature, clock and power of each card over time, where they lie with the logs."""
 
     @property
     def half(self) -> str | None:
@@ -45,20 +51,25 @@ class Run:
     """The experiment, where it is known."""
     logs: tuple[Path, ...] = field(default=())
     """Files of the run that belong to no part, such as what the supervisor wrote."""
+    isolated: tuple[Isolated, ...] = ()
+    """Which of many nodes is bad."""
 
 
 def gather(named: Sequence[Path], name: str = "") -> Run:
     """Return the run that `named` files and folders make; raise Unreadable with the problems of all of them."""
     problems: list[Problem] = []
-    parts: list[Part] = []
+    found: list[Part | Isolated] = []
     for path in named:
         try:
-            parts.extend(_parts(path))
+            found.extend(_parts(path))
         except Unreadable as error:
             problems.extend(error.problems)
     if problems:
         raise Unreadable(problems)
-    return Run(parts=tuple(parts), name=name or _experiment(parts), logs=tuple(_around(named)))
+    parts = [one for one in found if isinstance(one, Part)]
+    isolated = tuple(distinct([one for one in found if isinstance(one, Isolated)]))
+    logs = tuple(_around(named))
+    return Run(parts=tuple(parts), name=name or _experiment(parts), logs=logs, isolated=isolated)
 
 
 def _experiment(parts: Sequence[Part]) -> str:
@@ -66,7 +77,7 @@ def _experiment(parts: Sequence[Part]) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def _parts(path: Path) -> list[Part]:
+def _parts(path: Path) -> list[Part | Isolated]:
     if not path.is_dir():
         folder = path.parent if path.name == "result.json" else _logs_of(path)
         return [_part(path, folder)]
@@ -77,8 +88,10 @@ def _parts(path: Path) -> list[Part]:
     return found
 
 
-def _in_folder(folder: Path) -> Iterator[Part]:
+def _in_folder(folder: Path) -> Iterator[Part | Isolated]:
     """An experiment's folder, one folder of logs, or a folder of those."""
+    if (folder / _ISOLATION).exists():
+        yield _part(folder / _ISOLATION, None)
     if results := sorted((folder / "results").glob("*.json")):
         yield from (_part(path, _logs_of(path)) for path in results)
     elif (folder / "result.json").exists():
@@ -103,16 +116,41 @@ def _around(named: Sequence[Path]) -> Iterator[Path]:
             yield from sorted((path / "logs").glob("*.log"))
 
 
-def _part(path: Path, folder: Path | None) -> Part:
-    found = result_of(reading.read(path), path)
+def _part(path: Path, folder: Path | None) -> Part | Isolated:
+    document = reading.read(path)
+    if is_isolation(document):
+        return Isolated(found=isolation_of(document, path), path=path, written=_written(path))
+    found = result_of(document, path)
     notes: list[str] = []
     if found.truncated:
         found = _whole(found, folder, notes)
     stem = path.parent.name if path.name == "result.json" else path.stem
     plan = _plan(folder, notes)
+    samples = _samples(folder, notes)
     return Part(
-        result=found, path=path, plan=plan, folder=folder, written=_written(path), notes=tuple(notes), stem=stem
+        result=found,
+        path=path,
+        plan=plan,
+        folder=folder,
+        written=_written(path),
+        notes=tuple(notes),
+        stem=stem,
+        samples=samples,
     )
+
+
+def _samples(folder: Path | None, notes: list[str]) -> tuple[Mapping[str, Any], ...]:
+    """What gpuverify's sampler wrote; of a run without it there is nothing to tell."""
+    path = folder / _SAMPLES if folder else None
+    if path is None or not path.exists():
+        return ()
+    try:
+        found, lost = reading.rows(path)
+    except OSError as error:
+        notes.append(f"{path} cannot be read: {error.strerror}")
+        return ()
+    notes.extend([f"{path}: {lost} lines are no samples"] if lost else [])
+    return tuple(found)
 
 
 def _whole(cut: Result, folder: Path | None, notes: list[str]) -> Result:

@@ -14,16 +14,16 @@ VERSION = 1
 Word = Literal["passed", "failed", "could_not_run", "rehearsed", "no_expectation"]
 WORST_FIRST: tuple[Word, ...] = ("failed", "could_not_run", "no_expectation", "rehearsed", "passed")
 Half = Literal["cuda", "nccl"]
-_Made = TypeVar("_Made", bound=BaseModel)
+_Of = TypeVar("_Of", bound=BaseModel)
 
 
-class _Part(BaseModel):
+class Record(BaseModel):
     """Newer programs may tell more: unknown keys are kept, and the report says that it does not show them."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="allow")
 
 
-class Check(_Part):
+class Check(Record):
     """One check's end."""
 
     name: str = Field(min_length=1)
@@ -37,7 +37,7 @@ class Check(_Part):
     seconds: float = Field(default=0.0, ge=0)
 
 
-class Evidence(_Part):
+class Evidence(Record):
     """Where a finding was seen."""
 
     file: str = ""
@@ -46,7 +46,7 @@ class Evidence(_Part):
     text: str = ""
 
 
-class Finding(_Part):
+class Finding(Record):
     """What the doctor read in the logs."""
 
     id: str
@@ -61,7 +61,7 @@ class Finding(_Part):
     confidence: str | float | None = None
 
 
-class Facts(_Part):
+class Facts(Record):
     """Versions and devices."""
 
     python: str | None = None
@@ -74,7 +74,7 @@ class Facts(_Part):
     fault: str | None = None
 
 
-class Result(_Part):
+class Result(Record):
     """What gpuverify found. Only what burnhost writes for a run without an answer is required."""
 
     schema_: str = Field(alias="schema")
@@ -92,14 +92,14 @@ class Result(_Part):
     samples: list[dict[str, Any]] = []
 
 
-class PlannedGpu(_Part):
+class PlannedGpu(Record):
     """The cards that were ordered."""
 
     model: str
     count: int
 
 
-class Plan(_Part):
+class Plan(Record):
     """What was asked for, as far as a report tells it."""
 
     experiment: str = ""
@@ -113,17 +113,22 @@ class Plan(_Part):
 
 def result_of(document: Any, path: Path) -> Result:
     """Return `document` as a result; raise Unreadable with everything that is wrong with it."""
+    return made_of(Result, document, path, SCHEMA)
+
+
+def made_of(kind: type[_Of], document: Any, path: Path, name: str) -> _Of:
+    """Return `document` as a `kind` of schema `name`VERSION; raise Unreadable where it is another, or wrong."""
     schema = document.get("schema") if isinstance(document, dict) else None
-    number = schema.removeprefix(SCHEMA) if isinstance(schema, str) and schema.startswith(SCHEMA) else ""
+    number = schema.removeprefix(name) if isinstance(schema, str) and schema.startswith(name) else ""
     if number.isdecimal() and len(number) < 6 and int(number) > VERSION:
-        newer = f"is of schema {schema}, newer than this program reads ({SCHEMA}{VERSION})"
+        newer = f"is of schema {schema}, newer than this program reads ({name}{VERSION})"
         raise Unreadable(
             [Problem(file=str(path), rule=newer, hint="report it with the Burnin that wrote it, or a later one")]
         )
-    if schema != f"{SCHEMA}{VERSION}":
-        rule = f"is no result of gpuverify: expected `schema` to be {SCHEMA}{VERSION}"
+    if schema != f"{name}{VERSION}":
+        rule = f"is no result of gpuverify: expected `schema` to be {name}{VERSION}"
         raise Unreadable([Problem(file=str(path), rule=rule, value=schema)])
-    return _made(Result, document, path)
+    return _made(kind, document, path)
 
 
 def plan_of(document: Any, path: Path) -> Plan:
@@ -131,7 +136,7 @@ def plan_of(document: Any, path: Path) -> Plan:
     return _made(Plan, document, path)
 
 
-def _made(kind: type[_Made], document: Any, path: Path) -> _Made:
+def _made(kind: type[_Of], document: Any, path: Path) -> _Of:
     try:
         return kind.model_validate(document)
     except ValidationError as error:

@@ -150,3 +150,5 @@ class Report:
     tables: tuple[Table, ...] = ()
     """Versions, GPUs, ranks, and figures that are mappings."""
     sources: tuple[Source, ...] = ()
+    isolation: tuple[Table, ...] = ()
+    """Of many nodes, the verdict of each node and link, and the rounds that led to it."""

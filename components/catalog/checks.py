@@ -16,7 +16,7 @@ class Check:
 
     name: str
     half: str
-    """`cuda`: one device at a time. `nccl`: between devices."""
+    """`cuda`: one device at a time. `nccl`: between devices. `both`: around everything in either half."""
     proves: str
     requires: tuple[str, ...]
     """Checks of the same half without whose good end this one says nothing."""
@@ -31,6 +31,11 @@ class Check:
     """Figure that is held against the GPU catalogue's measurement of the same name; None: right or wrong, never slow."""
     floor_needed: bool = True
     """Whether a GPU without such a measurement gives `no_expectation`; else its figure is told and not judged."""
+    needs: str | None = None
+    """Column of the GPU catalogue that must have a value: a card without the thing, or one that is not listed, has not
+    this check in its plan."""
+    levels: tuple[str, ...] = ("quick", "full", "soak")
+    """Levels that have it in their plan."""
     headline: tuple[str, ...] = ()
     """Figures that the page after `up` shows, of many; empty: all. Reports and `--json` have every one."""
 
@@ -38,6 +43,22 @@ class Check:
 _SIZES = {"sizes": (32 * KIB, 1 * MIB, 256 * MIB), "warmups": 5, "iterations": 20}
 """One size for each of NCCL's protocols, LL, LL128 and Simple: a protocol can corrupt data alone (NVIDIA/nccl#2001)."""
 _SMALL = {"sizes": (8 * KIB, 256 * KIB, 4 * MIB), "warmups": 5, "iterations": 10}
+
+_HUNT = {"sizes": (32 * KIB, 1 * MIB, 256 * MIB), "warmups": 1, "iterations": 10}
+_SOAK = {
+    "soak_s": 0, "most_drop": 0.15,
+    "burn": {"size": 8192, "windows": 10, "window_s": 0.5, "dtype": "bfloat16", "most_drop": 0.15},
+    "memory": {"least_share": 0.95, "most_bytes": 0},
+    **dict.fromkeys(("all_reduce", "all_gather", "all_to_all"), _HUNT),
+}  # fmt: skip
+"""One round of some ten seconds; how long they go on is the config's `soak_minutes`, or in a rehearsal three seconds."""
+_SHORT_HUNT = {"sizes": _SMALL["sizes"], "warmups": 1, "iterations": 2}
+_SHORT_SOAK = {
+    "soak_s": 3, "most_drop": 0,
+    "burn": {"size": 256, "windows": 4, "window_s": 0.05, "dtype": "float32", "most_drop": 0},
+    "memory": {"least_share": 0, "most_bytes": 4 * MIB},
+    **dict.fromkeys(("all_reduce", "all_gather", "all_to_all"), _SHORT_HUNT),
+}  # fmt: skip
 
 CHECKS = (
     Check(name="inventory", half="cuda", proves="the devices are those that were ordered", requires=(),
@@ -50,6 +71,9 @@ CHECKS = (
           requires=("first_cuda",), deadline_s=120, floor="tflops",
           gpu={"size": 10_000, "warmups": 3, "iterations": 10, "dtype": "bfloat16"},
           rehearsal={"size": 512, "warmups": 1, "iterations": 5, "dtype": "float32"}),
+    Check(name="fp8_matmul", half="cuda", proves="products of FP8 are right to the bit", needs="fp8_tflops",
+          requires=("matmul",), deadline_s=120, headline=("fp8_tflops",),
+          gpu={"size": 10_000, "warmups": 3, "iterations": 10}, rehearsal={"size": 256, "warmups": 1, "iterations": 3}),
     Check(name="memory", half="cuda", proves="memory gives back what each address was told", requires=("first_cuda",),
           deadline_s=120, gpu={"least_share": 0.95, "most_bytes": 0}, rehearsal={"least_share": 0, "most_bytes": 16 * MIB}),
     Check(name="burn", half="cuda", proves="under full load every device computes the same bits and keeps its speed",
@@ -91,6 +115,13 @@ CHECKS = (
           requires=("all_reduce",), deadline_s=180, least_ranks=2, headline=("receipt",),
           gpu={"size": 256 * MIB, "warmups": 5, "iterations": 20, "loops": ("nics", "sockets"), "loop_deadline_s": 75},
           rehearsal={"size": 4 * MIB, "warmups": 1, "iterations": 4, "loops": (), "loop_deadline_s": 75}),
+    Check(name="soak", half="nccl", proves="for chosen minutes nothing computes, keeps or moves a wrong bit, or gets slower",
+          requires=("all_reduce", "all_gather", "all_to_all"), deadline_s=600, levels=("soak",),
+          headline=("minutes", "rounds", "tflops"), gpu=_SOAK, rehearsal=_SHORT_SOAK),
+    Check(name="counters", half="both", proves="no error of memory, link or driver was counted meanwhile", requires=(),
+          deadline_s=30, headline=("cards", "ecc_uncorrected", "warnings"), gpu={}, rehearsal={}),
+    Check(name="telemetry", half="both", proves="no card was held down by heat or power meanwhile", requires=(),
+          deadline_s=30, headline=("samples", "most_power_w"), gpu={"period_s": 1.0}, rehearsal={"period_s": 0.2}),
 )  # fmt: skip
 
 BY_NAME: Mapping[str, Check] = MappingProxyType({row.name: row for row in CHECKS})

@@ -9,12 +9,17 @@ import os
 from pathlib import Path
 from typing import Any
 
+from cli.report.isolation import SCHEMA
+from cli.report.result import WORST_FIRST
+
 GPU = "NVIDIA H200"
 SIZES = (32 * 2**10, 2**20, 16 * 2**20, 256 * 2**20, 4 * 2**30)
 EXPERIMENT = "burn-17"
 RECEIPT = "NVLink declared, channels go by P2P/CUMEM and NVLS, 471.2 GB/s, shown by the log"
 WRITTEN = 1_790_000_000
 """Seconds since 1970: the day of every sample."""
+
+BAD_LINK = "the pair failed twice: 11.2 of 46 GB/s"
 
 
 def check(name: str, verdict: str = "passed", figures: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
@@ -204,3 +209,35 @@ def rehearsed(result: dict[str, Any]) -> dict[str, Any]:
 def spoiled(result: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return a copy of `result` with `changes`."""
     return {**copy.deepcopy(result), **changes}
+
+
+def isolation(nodes: tuple[str, ...] = ("passed",) * 4, link: str | None = None, **changes: Any) -> dict[str, Any]:
+    """Return what `gpuverify node` says of nodes with these verdicts, and of the link between 1 and 3."""
+    told = [
+        {"node": i, "address": f"10.0.0.{i}", "seen": f"10.0.0.{i}", "interface": "eth0", "verdict": word, "rails": [],
+         "reason": "" if word == "passed" else "failed with nodes 0 and 2", "next": "" if word == "passed" else "replace it"}
+        for i, word in enumerate(nodes)
+    ]  # fmt: skip
+    ends = {"nodes": [1, 3], "verdict": link, "reason": BAD_LINK, "rails": [2], "next": "the cables"}
+    words = [*nodes, *([link] if link else [])]
+    return {
+        "schema": f"{SCHEMA}1",
+        "verdict": min(words, key=WORST_FIRST.index),  # type: ignore[arg-type]
+        "counts": {word: nodes.count(word) for word in set(nodes)},
+        "nodes": told,
+        "links": [ends] if link else [],
+        "fabric": {"verdict": "passed", "reason": "", "rails": [], "next": ""},
+        "rounds": [{"kind": "pairs", "seconds": 3.5, "outcomes": {"passed": 1, "failed": 1}, "tests": []}],
+        "facts": {
+            "nodes": len(nodes),
+            "ranks": 8,
+            "rails": 8,
+            "rehearsal": False,
+            "floor_gb_s": 40.0,
+            "peer_share": 0.5,
+        },
+        "seconds": 41.5,
+        "reason": "",
+        "logs": "/logs/node-0",
+        **changes,
+    }

@@ -65,6 +65,9 @@ class Opened:
 @pytest.fixture
 def full(good: Path, bad: Path, tmp_path: Path) -> Path:
     """A page with everything on it."""
+    (bad / "node-0").mkdir()
+    nodes = samples.isolation(("passed", "passed", "failed", "could_not_run"), "failed")
+    (bad / "node-0" / "result.json").write_text(json.dumps(nodes))
     before, after = build(gather([good])), build(gather([bad]))
     path = tmp_path / "full.html"
     path.write_text(html.write(after, compare(before, after, "the last run")))

@@ -20,6 +20,7 @@ H100 = {
     "nvmlDeviceGetPowerManagementDefaultLimit": 700_000,
     "nvmlDeviceGetCurrentClocksThrottleReasons": 1,
     "nvmlDeviceGetPcieReplayCounter": 4,
+    "nvmlDeviceGetPowerUsage": 688_500,
 }
 
 
@@ -30,6 +31,8 @@ class FakeNvml:
         self.count, self.refuses, self.processes = count, refuses, processes
         self.answers = {**H100, **answers}
         self.shut = 0
+        self.by_link = True
+        self.fields: dict[int, int] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name not in self.answers:
@@ -94,9 +97,22 @@ class FakeNvml:
         room._obj.value = 7 if kind.value == 0 else 0
         return 0
 
+    def nvmlDeviceGetTemperature(self, card: Any, sensor: Any, room: Any) -> int:  # noqa: N802
+        room._obj.value = 40 + card.value - 1000
+        return 0 if sensor.value == 0 else NOT_SUPPORTED
+
+    def nvmlDeviceGetClockInfo(self, card: Any, which: Any, room: Any) -> int:  # noqa: N802
+        room._obj.value = {1: 1980, 2: 2619}[which.value]
+        return 0
+
     def nvmlDeviceGetFieldValues(self, card: Any, count: Any, room: Any) -> int:  # noqa: N802
         fields = room._obj
         for one in (fields[i] for i in range(count.value)):
             one.status = 0 if one.scope == ctypes.c_uint(-1).value else NOT_SUPPORTED
-            one.value = {138: 100, 139: 200}[one.field]
+            one.value = {138: 100, 139: 200, **self.fields}.get(one.field, 0)
+            one.status = one.status if one.field in (138, 139, *self.fields) else NOT_SUPPORTED
         return 0
+
+    def nvmlDeviceGetNvLinkErrorCounter(self, card: Any, link: Any, kind: Any, room: Any) -> int:  # noqa: N802
+        room._obj.value = 10**kind.value
+        return 0 if self.by_link and link.value < 12 else NOT_SUPPORTED

@@ -69,7 +69,9 @@ def test_a_missing_value_never_passes(check: str, data: st.DataObject) -> None:
 
 
 @given(st.data())
-@pytest.mark.parametrize("check", [*COLLECTIVES, "matmul", "ranks", "ddp_step", "fsdp_step", "pairs", "half_sums"])
+@pytest.mark.parametrize(
+    "check", [*COLLECTIVES, "matmul", "fp8_matmul", "ranks", "ddp_step", "fsdp_step", "pairs", "half_sums"]
+)
 def test_a_doubled_or_reordered_value_never_passes(check: str, data: st.DataObject) -> None:
     measured, asked = sample(check)
     lists = [path for path in _places(measured) if isinstance(_at(measured, path), list) and _at(measured, path)]
@@ -160,6 +162,20 @@ def test_the_sum_of_powers_names_who_is_missing_or_doubled(digits: tuple[int, ..
     verdict = judged(BY_NAME["all_reduce"], measured, asked)
     assert verdict.word == FAILED
     assert words in verdict.reason
+
+
+def test_fp8_that_is_not_there_is_said_and_never_good() -> None:
+    measured, asked = sample("fp8_matmul")
+    measured[2] = {"unavailable": "torch 2.0 has no FP8 product"}
+    verdict = judged(BY_NAME["fp8_matmul"], measured, asked)
+    assert (verdict.word, verdict.rank) == ("could_not_run", 2)
+    assert verdict.reason == "rank 2: not available: torch 2.0 has no FP8 product"
+
+
+def test_devices_that_multiply_in_different_ways_are_not_compared() -> None:
+    measured, asked = sample("fp8_matmul")
+    measured[1]["way"] = "emulated in fp32"
+    assert judged(BY_NAME["fp8_matmul"], measured, asked).word == "could_not_run"
 
 
 def test_one_device_that_differs_from_two_others_is_named() -> None:

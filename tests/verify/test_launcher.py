@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gpuverify import launcher
+from gpuverify import launcher, machine
 from gpuverify.board import Board
 from gpuverify.checks import BY_NAME
 from gpuverify.prove import Proof
@@ -55,6 +55,23 @@ def _verdicts(folder: Path, zero: list[str], one: list[str], **changes: Any) -> 
 def test_ranks_that_answer_are_judged(tmp_path: Path) -> None:
     verdicts = _verdicts(tmp_path, GOOD, GOOD)
     assert verdicts["first_cuda"].word == "rehearsed"
+
+
+def test_counters_are_read_before_the_ranks_start_and_after_they_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"name": "counters", "deadline_s": 1, "requires": [], "params": {}, "floors": {}}
+    rows = [*_plan(tmp_path)["checks"], row]
+    log = tmp_path / "rank-0.jsonl"
+
+    def counted() -> dict[str, Any]:
+        answered = log.exists() and log.read_text().count('"measured"') >= 2
+        return {"nvml": "not readable", "cards": [], "kernel_log": {"xids": {"79": int(answered)}, "sxids": 0}}
+
+    monkeypatch.setattr(machine, "counted", counted)
+    verdicts = _verdicts(tmp_path, GOOD, GOOD, checks=rows)
+    assert verdicts["counters"].reason == "the kernel log has a new Xid 79 since the checks began"
+    assert list(verdicts) == ["first_cuda", "ranks", "counters"]
 
 
 @pytest.mark.parametrize(

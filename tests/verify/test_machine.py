@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gpuverify import machine, nvml, sight
+from gpuverify.lab.samples import sample
 from tests.verify.fake_nvml import FakeNvml
 
 NOT_READABLE = nvml.NOT_READABLE
@@ -41,8 +42,38 @@ def test_counters_arrive_in_bytes() -> None:
         assert library is not None
         counted = library.counters(library.devices()[0])
     assert counted == {
-        "ecc_corrected": 7, "ecc_uncorrected": 0, "pcie_replays": 4, "nvlink_sent": 102_400, "nvlink_received": 204_800,
+        "ecc_corrected": 7, "ecc_uncorrected": 0, "pcie_replays": 4, "rows_remapped": 1, "nvlink_crc": 13_200,
+        "nvlink_replays": 12, "nvlink_recoveries": 120, "nvlink_sent": 102_400, "nvlink_received": 204_800,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "counted"),
+    [
+        ({}, (NOT_READABLE,) * 3),
+        ({38: 5, 45: 6, 52: 7, 59: 8, 208: 1}, (11, 7, 8)),
+        ({38: 5, 208: 3, 215: 4}, (3, NOT_READABLE, 4)),
+    ],
+)
+def test_link_errors_come_by_the_way_that_the_driver_has(fields: dict[int, int], counted: tuple[Any, ...]) -> None:
+    """Half of an answer is none: of 38 and 45 both, or the newer way."""
+    library = FakeNvml(count=1)
+    library.by_link, library.fields = False, fields
+    with nvml.opened(lambda name: library) as opened:
+        assert opened is not None
+        told = opened.counters(opened.devices()[0])
+    assert (told["nvlink_crc"], told["nvlink_replays"], told["nvlink_recoveries"]) == counted
+
+
+def test_what_grows_is_read_of_every_card_and_of_the_kernel(tmp_path: Path) -> None:
+    _write(tmp_path, {"dev/kmsg": "6,1,2,-;NVRM: Xid (PCI:0000:1b:00): 79, pid=1\n"})
+    seen = machine.counted(tmp_path, _opened(FakeNvml(nvmlDeviceGetRemappedRows=(2, 3, 0, 1))))
+    assert (seen["nvml"], [card["bus_id"] for card in seen["cards"]]) == ("open", [f"00000000:1{x}:00.0" for x in "BC"])
+    assert (seen["cards"][0]["rows_remapped"], seen["cards"][1]["remap_failed"]) == (5, True)
+    assert seen["kernel_log"] == {"xids": {"79": 1}, "sxids": 0}
+    assert set(sample("counters")[0][0]["before"]["cards"][0]) == set(seen["cards"][0]), (
+        "the judge's sample is of this form"
+    )
 
 
 def test_processes_are_counted_although_there_is_no_room_for_them() -> None:

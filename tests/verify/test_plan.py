@@ -66,6 +66,16 @@ def test_no_other_gpu_or_count_is_taken_for_this_one(tmp_path: Path) -> None:
     assert floors("cuda", "inventory", "L4-24GB", 1) == {}
 
 
+def test_fp8_is_asked_of_cards_that_have_it_and_of_no_other(tmp_path: Path) -> None:
+    def planned(model: str | None) -> bool:
+        rows = make_plan(requested("cuda", tmp_path, gpu_model=model, gpu_count=1))["checks"]
+        return "fp8_matmul" in {row["name"] for row in rows}
+
+    assert {model for model in GPUS if planned(model)} == {row.model for row in GPUS.values() if row.fp8_tflops}
+    assert planned(None)
+    assert not planned("NVIDIA Something New")
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -186,5 +196,7 @@ def test_a_log_folder_that_cannot_be_made_is_told(plan: Maker, tmp_path: Path) -
 
 
 def test_every_check_of_a_half_is_planned(tmp_path: Path) -> None:
-    planned = [row["name"] for half in HALVES for row in make_plan(requested(half, tmp_path))["checks"]]
-    assert planned == [check.name for check in CHECKS]
+    for half in HALVES:
+        planned = [row["name"] for row in make_plan(requested(half, tmp_path, level="soak"))["checks"]]
+        assert planned == [check.name for check in CHECKS if check.half in (half, "both")]
+    assert {check.half for check in CHECKS} == {*HALVES, "both"}

@@ -15,7 +15,7 @@ from cli.report.gathering import Part, Run
 from cli.report.redact import Redactor
 from cli.report.result import result_of
 
-_LOGS = ("rank-*.log", "rank-*.jsonl", "nccl-*.log", "*.log", "plan.json", "result.json")
+_LOGS = ("rank-*.log", "rank-*.jsonl", "nccl-*.log", "*.log", "plan.json", "result.json", "samples.jsonl")
 _MOST_FILES = 3000
 _MOST_OF_ONE = 8 * 2**20
 _MOST_OF_ALL = 256 * 2**20
@@ -73,6 +73,9 @@ def _results(run: Run) -> Iterator[Entry]:
         found = part.result.model_dump(mode="json", by_alias=True)
         name = f"results/{index}-{_safe(part.half or part.stem)}.json"
         yield Entry(name=name, text=json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    for index, one in enumerate(run.isolated):
+        answer = one.found.model_dump(mode="json", by_alias=True)
+        yield Entry(name=f"results/nodes-{index}.json", text=json.dumps(answer, indent=1, ensure_ascii=False) + "\n")
 
 
 def _logs(run: Run) -> tuple[list[Entry], list[str]]:

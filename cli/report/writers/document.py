@@ -32,6 +32,7 @@ def document(report: Report, comparison: Comparison | None = None) -> dict[str, 
         "receipt": [_table(table) for table in report.receipt],
         "receipt_words": list(report.receipt_words),
         "findings": [finding.model_dump(mode="json") for finding in report.findings],
+        "isolation": [_table(table) for table in report.isolation],
         "tables": [_table(table) for table in report.tables],
         "sources": [
             {**asdict(source), "written": source.written.isoformat() if source.written else None}

@@ -26,6 +26,8 @@ class Board:
         self.errors: dict[str, list[tuple[float, int, str]]] = {}
         """By check: when, which rank, what."""
         self.not_ready: list[tuple[float, int, str]] = []
+        self.progress: dict[str, str] = {}
+        """By check: how far it is, in the first rank's words."""
         self._entered = [0] * count
         self._steps = [(0, "")] * count
         self._check = [""] * count
@@ -58,6 +60,8 @@ class Board:
             self.facts[rank] = event["facts"]
         elif kind == "not_ready":
             self.not_ready.append((event["at"], rank, event["error"]))
+        elif kind == "progress":
+            self.progress.update({self._check[0]: event["words"]} if rank == 0 else {})
         elif kind == "step":
             self._steps[rank] = (self._steps[rank][0] + 1, event["words"])
         elif kind == "enter":

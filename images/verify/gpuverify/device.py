@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+_LEAST_FP8 = (8, 9)
+_FP8 = "FP8"
 
 
 class Cpu:
@@ -54,6 +58,32 @@ class Cpu:
         """A matrix product; a seam for the fault tests."""
         return self._torch.matmul(left, right)
 
+    def without_fp8(self) -> str:
+        """Why this device has no FP8 product; empty where it has one."""
+        return "" if hasattr(self._torch, "float8_e4m3fn") else f"torch {self._torch.__version__} has no FP8 numbers"
+
+    @cached_property
+    def fp8_way(self) -> str:
+        """How `scaled_product` multiplies: by torch's FP8 product, or on a CPU that has none by one of fp32."""
+        try:
+            one = self._torch.ones(16, 16, device=self.where).to(self._torch.float8_e4m3fn)
+            self._scaled(one, one, (1.0, 1.0), self._torch.float32)
+        except (AttributeError, RuntimeError, TypeError):  # torch 2.3 has the name, and refuses on the CPU
+            return "emulated in fp32"
+        return _FP8
+
+    def scaled_product(self, left: Any, right: Any, scales: tuple[float, float], kind: Any) -> Any:
+        """`left` · `right` transposed, both FP8 and row by row, times both scales, as `kind`; a seam for the fault tests."""
+        if self.fp8_way == _FP8:
+            return self._scaled(left, right, scales, kind)
+        return ((left.float() * scales[0]) @ (right.float() * scales[1]).T).to(kind)
+
+    def _scaled(self, left: Any, right: Any, scales: tuple[float, float], kind: Any) -> Any:
+        """Up to torch 2.4 the product comes with its largest element."""
+        a, b = (self._torch.tensor(scale, dtype=self._torch.float32, device=self.where) for scale in scales)
+        made = self._torch._scaled_mm(left, right.T, scale_a=a, scale_b=b, out_dtype=kind, use_fast_accum=False)
+        return made[0] if isinstance(made, tuple) else made
+
     def checksum(self, tensor: Any) -> int:
         """A sum over the raw words: equal on two devices when they computed the same bits."""
         kinds = {2: self._torch.int16, 4: self._torch.int32, 8: self._torch.int64}
@@ -100,6 +130,18 @@ class Cuda(Cpu):
             "memory_bus_bits": getattr(told, "memory_bus_width", 0),
         }
         return {"capability": f"{told.major}.{told.minor}", "multiprocessors": told.multi_processor_count, **clocks}
+
+    def without_fp8(self) -> str:
+        """FP8 began with compute capability 8.9."""
+        if not hasattr(self._torch, "_scaled_mm"):
+            return f"torch {self._torch.__version__} has no FP8 product"
+        found = self._torch.cuda.get_device_capability(self.where)
+        return super().without_fp8() if found >= _LEAST_FP8 else "compute capability {}.{} has no FP8".format(*found)
+
+    @cached_property
+    def fp8_way(self) -> str:
+        """A GPU multiplies as it is asked to, or raises."""
+        return _FP8
 
     def free_bytes(self) -> int:
         """Free memory of the card, bytes."""

@@ -186,6 +186,19 @@ def wrong_product(context: Any, seed: int) -> None:
         context.device.product = broken
 
 
+def wrong_scaled_product(context: Any, seed: int) -> None:
+    """One element of an FP8 product is off by one eighth, the least that it can be."""
+    right = context.device.scaled_product
+
+    def broken(*given: Any) -> Any:
+        made = right(*given)
+        made.view(-1)[_at(made, seed)] += 0.125
+        return made
+
+    if _hit(context, seed):
+        context.device.scaled_product = broken
+
+
 def late_wrong_product(context: Any, seed: int) -> None:
     """One element of a product is off by one, once in a hundred products: as a card that is only wrong when hot."""
     right, done = context.device.product, [seed]
@@ -260,6 +273,7 @@ FAULTS: Mapping[str, Callable[[Any, int], None]] = {
         killed_at_start,
         hang_at_product,
         wrong_product,
+        wrong_scaled_product,
         late_wrong_product,
         stuck_bit,
         aliased_address,

@@ -11,8 +11,9 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpuverify import ending, errors
 from gpuverify.board import Board
@@ -77,8 +78,17 @@ def prepare(folder: Path, plan: Mapping[str, Any], ranks: str) -> None:
     fresh.replace(folder / "plan.json")
 
 
-def run(job: Job, board: Board, on_check: Callable[[str, float], None]) -> Stop | None:
-    """Run the job's checks; tell each one that every rank has answered, with its seconds; return why it stopped early.
+class Told(NamedTuple):
+    """Who is told what while the checks run."""
+
+    on_check: Callable[[str, float], None]
+    """Every rank has answered: the check, and its seconds."""
+    on_wait: Callable[[str, float], None] = lambda check, seconds: None
+    """Not every rank has: again and again, the check, and the seconds so far."""
+
+
+def run(job: Job, board: Board, told: Told) -> Stop | None:
+    """Run the job's checks; return why it stopped early.
 
     Whatever happens, no process of it is left.
     """
@@ -89,7 +99,7 @@ def run(job: Job, board: Board, on_check: Callable[[str, float], None]) -> Stop 
             children[rank] = _start(job, rank)
         groups = [child.pid for child in children.values()]
         guard = ending.Guard((*own_program("guard"), str(job.folder)), groups, {**os.environ, **own_environment()})
-        return _Watch(job, board, children).to_the_end(on_check)
+        return _Watch(job, board, children).to_the_end(told)
     finally:
         for child in children.values():
             _kill(child)
@@ -128,18 +138,22 @@ class _Watch:
         self._job, self._board, self._children = job, board, children
         self._whole = time.monotonic() + float(job.plan["deadline_s"])
 
-    def to_the_end(self, on_check: Callable[[str, float], None]) -> Stop | None:
+    def to_the_end(self, told: Told) -> Stop | None:
         """Wait for the start, then for every check in turn."""
         start_s = min(_START_S, float(self._job.plan["deadline_s"]))
         if stop := self._until(self._board.unready, start_s, "the start"):
             return stop
         for check in self._job.checks:
             began = time.monotonic()
-            stop = self._until(lambda check=check: self._board.silent(check), self._job.deadline_s(check), check)  # type: ignore[misc]
+            stop = self._until(partial(self._silent, check, began, told), self._job.deadline_s(check), check)
             if stop:
                 return stop
-            on_check(check, time.monotonic() - began)
+            told.on_check(check, time.monotonic() - began)
         return self._left()
+
+    def _silent(self, check: str, began: float, told: Told) -> list[int]:
+        told.on_wait(check, time.monotonic() - began)
+        return self._board.silent(check)
 
     def _until(self, waiting: Callable[[], list[int]], deadline_s: float, what: str) -> Stop | None:
         """Wait until `waiting()` is empty; return why that will not come."""

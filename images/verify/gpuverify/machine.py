@@ -35,6 +35,21 @@ def look(root: Path = Path("/"), opened: Callable[[], Any] = nvml.opened) -> dic
     return {"nvml": state, "cards": cards, "host": _host(root, versions)}
 
 
+def counted(root: Path = Path("/"), opened: Callable[[], Any] = nvml.opened) -> dict[str, Any]:
+    """Return {nvml, cards, kernel_log}: what of a machine only grows; checks/counters.py compares two of them."""
+    with opened() as library:
+        state = OPEN if library else nvml.refusal()
+        cards = [_counted(library, one) for one in library.devices()] if library else []
+    return {"nvml": state, "cards": cards, "kernel_log": _kernel_log(root / "dev" / "kmsg")}
+
+
+def _counted(library: nvml.Nvml, card: Any) -> dict[str, Any]:
+    told = {
+        name: value for name, value in library.counters(card).items() if name not in ("nvlink_sent", "nvlink_received")
+    }
+    return {"bus_id": library.identity(card)["bus_id"], **told, **library.remap(card)}
+
+
 def _host(root: Path, versions: dict[str, Any]) -> dict[str, Any]:
     return {
         "driver_module": _driver(root),

@@ -7,7 +7,7 @@ thing, a container that may not ask.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ctypes import c_char, c_int, c_longlong, c_ubyte, c_uint, c_ulonglong, c_void_p
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 NOT_READABLE = "not readable"
 _LIBRARY = "libnvidia-ml.so.1"
 _TEXT = 96
+_KIB = 1024
 _MOST_DEVICES = 64
 _LINKS = 18
 _INSUFFICIENT = 7
@@ -23,6 +24,16 @@ _MISMATCH = 18
 _SENT, _RECEIVED = 138, 139
 """Field numbers of NVLink data in KiB; scope UINT_MAX sums over the links."""
 _ALL_LINKS = 0xFFFFFFFF
+_LINK_ERRORS: Mapping[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {
+    "nvlink_crc": ((2, 3), (38, 45), (208,)),
+    "nvlink_replays": ((0,), (52,), ()),
+    "nvlink_recoveries": ((1,), (59,), (215,)),
+}
+"""Of an error: kinds of counter of each link, field numbers of their totals, field numbers of NVLink 5. The first that
+answers counts: newer drivers drop the older ways, older ones have not the newer."""
+_CORE, _MULTIPROCESSORS = 0, 1
+"""Which temperature, which clock."""
+_REASONS = "nvmlDeviceGetCurrentClocksThrottleReasons"
 _FABRIC = ("not supported", "not started", "in progress", "completed")
 _UNCORRECTED, _CORRECTED, _SINCE_BOOT = 1, 0, 0
 
@@ -91,7 +102,7 @@ class Nvml:
         return {
             "mig_on": mig if mig == NOT_READABLE else mig == 1,
             "ecc_on": ecc if ecc == NOT_READABLE else ecc == 1,
-            **self._remapped(card),
+            **self.remap(card),
             "fabric": self._fabric(card),
             "nvlinks_active": self._links(card),
             "pcie_gen": self._number("nvmlDeviceGetCurrPcieLinkGeneration", card),
@@ -100,19 +111,39 @@ class Nvml:
             "pcie_width_most": self._number("nvmlDeviceGetMaxPcieLinkWidth", card),
             "power_limit_mw": self._number("nvmlDeviceGetPowerManagementLimit", card),
             "power_default_mw": self._number("nvmlDeviceGetPowerManagementDefaultLimit", card),
-            "slowdown": self._number("nvmlDeviceGetCurrentClocksThrottleReasons", card, kind=c_ulonglong),
+            "slowdown": self._number(_REASONS, card, kind=c_ulonglong),
             "processes": self._processes(card),
         }
 
     def counters(self, card: c_void_p) -> dict[str, Any]:
-        """Return what only grows, since boot: ECC errors, PCIe replays, bytes over NVLink."""
-        sent, received = self._moved(card)
+        """Return what only grows, since boot: ECC errors, remapped rows, replays and errors of links, bytes over NVLink."""
+        sent, received = self._fields(card, (_SENT, _RECEIVED))
         return {
             "ecc_corrected": self._ecc(card, _CORRECTED),
             "ecc_uncorrected": self._ecc(card, _UNCORRECTED),
             "pcie_replays": self._number("nvmlDeviceGetPcieReplayCounter", card),
-            "nvlink_sent": sent,
-            "nvlink_received": received,
+            "rows_remapped": self._rows(card)["rows_remapped"],
+            **{name: self._link_errors(card, *ways) for name, ways in _LINK_ERRORS.items()},
+            "nvlink_sent": sent if sent == NOT_READABLE else sent * _KIB,
+            "nvlink_received": received if received == NOT_READABLE else received * _KIB,
+        }
+
+    def remap(self, card: c_void_p) -> dict[str, Any]:
+        """Return {remap_pending, remap_failed}: whether rows of memory wait for a reset, or found no spare."""
+        return {name: value for name, value in self._rows(card).items() if name != "rows_remapped"}
+
+    def sample(self, card: c_void_p) -> dict[str, Any]:
+        """Return {temperature_c, clock_mhz, power_w, reasons}: how the card is right now; `reasons` are clock event bits."""
+        temperature = c_uint()
+        warm = self._ask("nvmlDeviceGetTemperature", card, c_int(_CORE), ctypes.byref(temperature))
+        clock = c_uint()
+        timed = self._ask("nvmlDeviceGetClockInfo", card, c_int(_MULTIPROCESSORS), ctypes.byref(clock))
+        milliwatts = self._number("nvmlDeviceGetPowerUsage", card)
+        return {
+            "temperature_c": int(temperature.value) if warm else NOT_READABLE,
+            "clock_mhz": int(clock.value) if timed else NOT_READABLE,
+            "power_w": milliwatts if milliwatts == NOT_READABLE else milliwatts / 1000,
+            "reasons": self._number(_REASONS, card, kind=c_ulonglong),
         }
 
     def _ask(self, name: str, *arguments: Any, also: tuple[int, ...] = ()) -> bool:
@@ -135,11 +166,16 @@ class Nvml:
         now, later = c_uint(), c_uint()
         return int(now.value) if self._ask(name, card, ctypes.byref(now), ctypes.byref(later)) else NOT_READABLE
 
-    def _remapped(self, card: c_void_p) -> dict[str, Any]:
+    def _rows(self, card: c_void_p) -> dict[str, Any]:
         values = [c_uint() for _ in range(4)]
         told = self._ask("nvmlDeviceGetRemappedRows", card, *map(ctypes.byref, values))
-        pending, failed = (value.value != 0 if told else NOT_READABLE for value in values[2:])
-        return {"remap_pending": pending, "remap_failed": failed}
+        corrected, uncorrected, pending, failed = (int(one.value) for one in values)
+        found = {
+            "rows_remapped": corrected + uncorrected,
+            "remap_pending": pending != 0,
+            "remap_failed": failed != 0,
+        }
+        return found if told else dict.fromkeys(found, NOT_READABLE)
 
     def _fabric(self, card: c_void_p) -> str:
         info = _Fabric()
@@ -167,11 +203,28 @@ class Nvml:
         told = self._ask("nvmlDeviceGetTotalEccErrors", card, c_int(kind), c_int(_SINCE_BOOT), ctypes.byref(count))
         return int(count.value) if told else NOT_READABLE
 
-    def _moved(self, card: c_void_p) -> tuple[Any, Any]:
-        fields = (_Field * 2)(_Field(field=_SENT, scope=_ALL_LINKS), _Field(field=_RECEIVED, scope=_ALL_LINKS))
-        told = self._ask("nvmlDeviceGetFieldValues", card, c_int(2), ctypes.byref(fields))
-        sent, received = (int(one.value) * 1024 if told and one.status == 0 else NOT_READABLE for one in fields)
-        return sent, received
+    def _link_errors(self, card: c_void_p, kinds: Sequence[int], fields: Sequence[int], newer: Sequence[int]) -> Any:
+        """The sum over all links and kinds, by the first way on which all of it can be had."""
+        by_link = [self._of_links(card, kind) for kind in kinds]
+        for values in (by_link, self._fields(card, fields), self._fields(card, newer)):
+            if values and NOT_READABLE not in values:
+                return sum(values)
+        return NOT_READABLE
+
+    def _of_links(self, card: c_void_p, kind: int) -> Any:
+        found = []
+        for link in range(_LINKS):
+            count = c_ulonglong()
+            if self._ask("nvmlDeviceGetNvLinkErrorCounter", card, c_uint(link), c_int(kind), ctypes.byref(count)):
+                found.append(int(count.value))
+        return sum(found) if found else NOT_READABLE
+
+    def _fields(self, card: c_void_p, numbers: Sequence[int]) -> list[Any]:
+        if not numbers:
+            return []
+        fields = (_Field * len(numbers))(*(_Field(field=number, scope=_ALL_LINKS) for number in numbers))
+        told = self._ask("nvmlDeviceGetFieldValues", card, c_int(len(numbers)), ctypes.byref(fields))
+        return [int(one.value) if told and one.status == 0 else NOT_READABLE for one in fields]
 
 
 @contextmanager

@@ -4,25 +4,46 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from gpuverify import errors, launcher, sight
 from gpuverify.board import Board
-from gpuverify.checks import BY_NAME
+from gpuverify.checks import AROUND, BY_NAME
 from gpuverify.judging import judged, named
 from gpuverify.verdicts import COULD_NOT_RUN, FAILED, NO_EXPECTATION, PASSED, Asked, Verdict, could_not_run
 
 Say = Callable[[str, Verdict, float], None]
 """Told of each check's end: name, verdict, seconds."""
+Tell = Callable[[str, str], None]
+"""Told now and then how far a long check is: name, words."""
+_EVERY_S = 60
+
+
+class _Watched:
+    """A check that watches while the others run, and the seconds that its own beginning and end took."""
+
+    def __init__(self, name: str, params: Mapping[str, Any], folder: Path) -> None:
+        began = time.monotonic()
+        self._watch = BY_NAME[name].Watch(params, folder)
+        self.seconds = time.monotonic() - began
+        self.measured: Mapping[str, Any] = {}
+
+    def end(self) -> None:
+        """Stop watching."""
+        began = time.monotonic()
+        self.measured = self._watch.end()
+        self.seconds += time.monotonic() - began
 
 
 class Proof:
     """One run of one plan."""
 
-    def __init__(self, job: launcher.Job, say: Say) -> None:
-        self._job, self._plan, self._say = job, job.plan, say
+    def __init__(self, job: launcher.Job, say: Say, progress: Tell = lambda *_: None) -> None:
+        self._job, self._plan, self._say, self._progress = job, job.plan, say, progress
+        self._next_s: dict[str, float] = {}
         self._rows = {row["name"]: row for row in self._plan["checks"]}
         self._board = Board(self._plan["ranks"], job.folder)
         self._raw: dict[str, Verdict] = {}
@@ -32,8 +53,21 @@ class Proof:
 
     def run(self) -> None:
         """Run every check of the plan; afterwards each has a verdict."""
+        watching = {name: _Watched(name, row["params"], self._job.folder) for name, row in self._around()}
+        try:
+            self._run_checks()
+        finally:
+            for watch in watching.values():
+                watch.end()
+        for name, watch in watching.items():
+            self._close(name, judged(BY_NAME[name], {0: watch.measured}, self._asked(name)), watch.seconds)
+
+    def _around(self) -> list[tuple[str, Mapping[str, Any]]]:
+        return [(name, row) for name, row in self._rows.items() if BY_NAME[name] in AROUND]
+
+    def _run_checks(self) -> None:
         for name in self._rows:
-            if BY_NAME[name].IN_LAUNCHER:
+            if BY_NAME[name].IN_LAUNCHER and BY_NAME[name] not in AROUND:
                 self._run_here(name)
         waiting = [name for name in self._job.checks if self._unmet(name) is None]
         stop = self._run_ranks() if waiting else None
@@ -76,9 +110,16 @@ class Proof:
             self.phases.setdefault("start", time.monotonic() - began - seconds)
             self._close(name, self._unmet(name) or self._of_ranks(name), seconds)
 
-        stop = launcher.run(self._job, self._board, on_check)
+        stop = launcher.run(self._job, self._board, launcher.Told(on_check, self._on_wait))
         self.phases.setdefault("start", time.monotonic() - began)
         return stop
+
+    def _on_wait(self, name: str, seconds: float) -> None:
+        """The first words at once, then once a minute."""
+        said = self._board.progress.get(name)
+        if said and seconds >= self._next_s.get(name, 0.0):
+            self._next_s[name] = seconds + _EVERY_S
+            self._progress(name, said)
 
     def _of_ranks(self, name: str) -> Verdict:
         if said := self._board.errors.get(name):

@@ -60,6 +60,10 @@ class Context:
         """Note where this rank is, so that a hang names it."""
         self._progress.write("step", words=words)
 
+    def report(self, words: str) -> None:
+        """Note how far a long check is, for whoever waits for it."""
+        self._progress.write("progress", words=words)
+
     def leave(self) -> None:
         """Leave the group, where one was joined."""
         if "group" in vars(self):

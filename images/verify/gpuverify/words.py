@@ -26,6 +26,11 @@ def line(name: str, verdict: Verdict, seconds: float) -> None:
     _print(textwrap.fill(told, _WIDTH, **options))  # type: ignore[arg-type]
 
 
+def progress(name: str, words: str) -> None:
+    """Print how far a long check is."""
+    field(name, words)
+
+
 def block(result: Mapping[str, Any]) -> None:
     """Print what went wrong: check, finding, floor, rank, likely cause, next step, logs. Nothing at a good end."""
     if result["verdict"] in GOOD:

@@ -1,4 +1,7 @@
-"""The checks, one file each: `measure` (on a rank, or in the launcher) and `judge` (pure). The plan brings the sizes."""
+"""The checks, one file each: `measure` (on a rank, or in the launcher) and `judge` (pure). The plan brings the sizes.
+
+Those of AROUND have instead of `measure` a class `Watch`: it begins before everything else and ends after it.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,10 @@ from gpuverify.checks import (
     all_to_all,
     broadcast,
     burn,
+    counters,
     ddp_step,
     first_cuda,
+    fp8_matmul,
     fsdp_step,
     half_sums,
     host_copies,
@@ -22,7 +27,9 @@ from gpuverify.checks import (
     ranks,
     reduce_scatter,
     send_recv,
+    soak,
     storage,
+    telemetry,
     transport,
 )
 
@@ -31,6 +38,7 @@ CHECKS: tuple[ModuleType, ...] = (
     storage,
     first_cuda,
     matmul,
+    fp8_matmul,
     memory,
     burn,
     ranks,
@@ -46,5 +54,9 @@ CHECKS: tuple[ModuleType, ...] = (
     ddp_step,
     fsdp_step,
     transport,
+    soak,
+    counters,
+    telemetry,
 )
+AROUND: tuple[ModuleType, ...] = (counters, telemetry)
 BY_NAME = {module.__name__.rpartition(".")[2]: module for module in CHECKS}

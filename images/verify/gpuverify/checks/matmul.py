@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpuverify import exact
+from gpuverify.agreement import WRONG, disagreement
 from gpuverify.bandwidth import matmul_tflops
 from gpuverify.roofline import peak
 from gpuverify.verdicts import (
@@ -28,7 +29,6 @@ _PROBES = 4
 _ONE_IN = 20
 """Of twenty elements one is 1 and one is -1: sums of 10,000 products stay within ±256, which even bf16 holds exactly."""
 _PRODUCTS = ("forward", "backward_left", "backward_right")
-_WRONG = "the device computes wrong: do not train on it"
 
 
 def measure(context: Any, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,29 +101,12 @@ def judge(measured: Measured, asked: Asked) -> Verdict:
             return could_not_run(f"rank {rank}: not every product was compared ({wrong})", rank=rank)
         if any(wrong.values()):
             said = ", ".join(f"{count} in {name}" for name, count in wrong.items() if count)
-            return failed(f"rank {rank}: wrong rows of exact products: {said}", _WRONG, rank)
+            return failed(f"rank {rank}: wrong rows of exact products: {said}", WRONG, rank)
         if one["finite"] is not True:
-            return failed(f"rank {rank}: the timed products are not finite", _WRONG, rank)
-    if disagreement := _disagreement(measured):
-        return disagreement
+            return failed(f"rank {rank}: the timed products are not finite", WRONG, rank)
+    if problem := disagreement({rank: one["exact"]["checksums"] for rank, one in measured.items()}, _PRODUCTS):
+        return problem
     return _speed(measured, asked)
-
-
-def _disagreement(measured: Measured) -> Verdict | None:
-    for name in _PRODUCTS:
-        sums = {rank: one["exact"]["checksums"].get(name) for rank, one in measured.items()}
-        if not all(isinstance(value, int) and not isinstance(value, bool) for value in sums.values()):
-            return could_not_run(f"no checksum of {name} from every device")
-        if len(set(sums.values())) > 1:
-            return failed(f"devices disagree on the bits of {name}: {sums}", _WRONG, _odd_one_out(sums))
-    return None
-
-
-def _odd_one_out(sums: Mapping[int, Any]) -> int | None:
-    """Return the rank that stands alone against at least two others that agree."""
-    values = list(sums.values())
-    alone = [rank for rank, value in sums.items() if values.count(value) == 1]
-    return alone[0] if len(alone) == 1 and len(values) > 2 else None
 
 
 def _speed(measured: Measured, asked: Asked) -> Verdict:

@@ -88,7 +88,7 @@ def _measured(share: Mapping[str, Any], folder: Path) -> Answer:
         places=places,
     )
     board = Board(plan["ranks"], folder)
-    stop = launcher.run(job, board, lambda *_: None)
+    stop = launcher.run(job, board, launcher.Told(lambda *_: None))
     (check,) = job.checks
     measured = {str(rank): one for rank, one in board.measured.get(check, {}).items()}
     if errors := board.errors.get(check):

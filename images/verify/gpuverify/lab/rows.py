@@ -35,9 +35,11 @@ class Row:
 _KIB, _MIB = 2**10, 2**20
 _LOOP = {"sizes": [8 * _KIB, 256 * _KIB], "warmups": 5, "iterations": 3}
 _STEP = {"batch": 4, "width": 16}
+_HUNT = {"sizes": [8 * _KIB], "warmups": 1, "iterations": 8}
 PARAMS: Mapping[str, Mapping[str, Any]] = {
     "first_cuda": {"elements": 2**10},
     "matmul": {"size": 96, "warmups": 1, "iterations": 2, "dtype": "float32"},
+    "fp8_matmul": {"size": 96, "warmups": 1, "iterations": 2},
     "burn": {"size": 64, "windows": 8, "window_s": 0.002, "dtype": "float32", "most_drop": 0},
     "memory": {"least_share": 0, "most_bytes": _MIB},
     "ranks": {},
@@ -46,6 +48,13 @@ PARAMS: Mapping[str, Mapping[str, Any]] = {
     **dict.fromkeys(("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv"), _LOOP),
     "half_sums": {"sizes": [8 * _KIB, 64 * _KIB], "warmups": 1, "iterations": 2},
     "transport": {"size": 256 * _KIB, "warmups": 1, "iterations": 3, "loops": [], "loop_deadline_s": 60},
+    "soak": {
+        "soak_s": 0.01,
+        "most_drop": 0,
+        "burn": {"size": 32, "windows": 2, "window_s": 0.001, "dtype": "float32", "most_drop": 0},
+        "memory": {"least_share": 0, "most_bytes": _MIB},
+        **dict.fromkeys(("all_reduce", "all_gather", "all_to_all"), _HUNT),
+    },
     "ddp_step": _STEP,
     "fsdp_step": _STEP,
 }
@@ -76,7 +85,13 @@ _OVER_RANKS = (
     *_found("missing_rank", "rank {victim} took part 0 times", *_SUMS),
     *_found("missing_rank", _ANY, "half_sums"),
     *_found("wrong_product", r"rank {victim}: wrong rows of exact products: 1 in forward", "matmul"),
+    *_found(
+        "wrong_scaled_product", r"rank {victim}: wrong rows of exact FP8 products: 1 in left, 1 in right", "fp8_matmul"
+    ),
     *_found("late_wrong_product", r"rank {victim}: \d+ elements of equal products changed in window", "burn"),
+    *_found("late_wrong_product", r"round \d+ after .*, burn: rank {victim}: \d+ elements", "soak"),
+    *_found("late_wrong_element", r"round 1 after .*, all_reduce: rank {victim}: \d+ wrong elements", "soak"),
+    *_found("stuck_bit", r"round 1 after .*, memory: rank {victim}: \d+ wrong words", "soak"),
     *_found("stuck_bit", r"rank {victim}: \d+ wrong words", "memory"),
     *_found("aliased_address", r"rank {victim}: \d+ wrong words", "memory"),
     *_found("unsynced_step", r"gradients differ|different weights", "ddp_step", "fsdp_step"),
@@ -138,6 +153,45 @@ _CONDITIONS = (
     ("an Xid in the log", spoils.host(kernel_log={"xids": {"79": 1}, "sxids": 0}), "kernel log has Xid 79"),
 )
 
+_GROWN = (
+    ("uncorrected ECC errors grow", spoils.grown("ecc_uncorrected"), "GPU {victim}: 1 new uncorrected memory errors"),
+    ("rows are remapped meanwhile", spoils.grown("rows_remapped"), "GPU {victim}: 1 new rows of memory remapped"),
+    ("NVLink CRC errors grow", spoils.grown("nvlink_crc", 9), "GPU {victim}: 9 new NVLink CRC errors"),
+    ("an NVLink recovers", spoils.grown("nvlink_recoveries"), "GPU {victim}: 1 new NVLink recoveries"),
+    ("a row waits afterwards", spoils.afterwards(remap_pending=True), "GPU {victim}: a row of its memory waits"),
+    ("an Xid meanwhile", spoils.fresh_xid, "the kernel log has a new Xid 79"),
+    ("a card is gone afterwards", spoils.card_gone, "GPU {victim} .* is gone"),
+)
+
+_HELD = (
+    (
+        "heat holds a card down",
+        spoils.sampled(6, 9, reasons=0x40, clock_mhz=1155, temperature_c=92),
+        r"GPU {victim} was held down in 25 % .*thermal slowdown by the hardware; first at 6.0 s \(92 °C, 1155 MHz",
+    ),
+    (
+        "the driver holds a hot card down",
+        spoils.sampled(6, 9, reasons=0x24),
+        "GPU {victim} .* thermal slowdown by the driver",
+    ),
+    ("a power brake for a second", spoils.sampled(7, 8, reasons=0x84), "GPU {victim} .* power brake; first at 7.0 s"),
+)
+
+_SOAKED = (
+    (
+        "a wrong word in a late round",
+        spoils.late_round("memory", lambda part: part.update(wrong=1, first=8)),
+        "round 5 after 50 s, memory: rank {victim}: 1 wrong words",
+    ),
+    (
+        "a wrong element in a late round",
+        spoils.late_round("all_to_all", lambda part: part["rows"][1].update(wrong=2)),
+        "round 5 after 50 s, all_to_all: rank {victim}: 2 wrong elements",
+    ),
+    ("slower from round to round", spoils.hot, r"the slowest device went from .* to .* TFLOP/s over 6 rounds"),
+    ("other bits in one round", spoils.other_bits, "computed other bits in round"),
+)
+
 _OVER_JUDGE = (
     *(Row(fault=None, check=check, where=JUDGE, expected=PASSED) for check in RECORDED),
     *_spoiled("a rank 20 % slow", spoils.slowed(1.25), r", floor .*expected", *_TIMED, "burn"),
@@ -155,8 +209,53 @@ _OVER_JUDGE = (
     *_spoiled("a disk that changes data", spoils.wrong_blocks, "3 of 8 blocks came back wrong", "storage"),
     *_spoiled("a full disk", spoils.full_disk, "bytes free", "storage", expected=COULD_NOT_RUN),
     *_spoiled("a bus that changes data", spoils.wrong_copy, "rank {victim}: 2 words came over wrong", "host_copies"),
+    *_spoiled(
+        "a card without FP8",
+        spoils.no_fp8,
+        "rank {victim}: not available: .* 8.0 has no FP8",
+        "fp8_matmul",
+        expected=COULD_NOT_RUN,
+    ),
+    *(row for fault, spoil, says in _SOAKED for row in _spoiled(fault, spoil, says, "soak")),
+    *_spoiled("ended early", spoils.ended_early, r"ran for 1.1 of 1.17 min", "soak", expected=COULD_NOT_RUN),
+    *_spoiled(
+        "a round skipped",
+        spoils.skipped_round,
+        "rank {victim}: its rounds are not 0 to 4",
+        "soak",
+        expected=COULD_NOT_RUN,
+    ),
     *_spoiled("MIG on", spoils.card(mig="Enabled"), r"GPU {victim} is split \(MIG on\)", "inventory"),
     *(row for fault, spoil, says in _CONDITIONS for row in _spoiled(fault, spoil, says, "inventory")),
+    *(row for fault, spoil, says in _GROWN for row in _spoiled(fault, spoil, says, "counters")),
+    *(row for fault, spoil, says in _HELD for row in _spoiled(fault, spoil, says, "telemetry")),
+    *_spoiled("a card at its power cap", spoils.sampled(1, 12, reasons=0x4), "", "telemetry", expected=PASSED),
+    *_spoiled(
+        "samples stop", spoils.unsampled, "GPU {victim}: 4 samples in 11.2 s", "telemetry", expected=COULD_NOT_RUN
+    ),
+    *_spoiled("a sample lost", spoils.dropped, "GPU {victim}: 11 of 12 samples", "telemetry", expected=COULD_NOT_RUN),
+    *_spoiled(
+        "no reasons are told",
+        spoils.sampled(0, 12, unread=1, reasons=0),
+        "GPU {victim}: the reasons .* not readable",
+        "telemetry",
+        expected=COULD_NOT_RUN,
+    ),
+    *_spoiled("corrected ECC errors grow", spoils.grown("ecc_corrected", 3), "", "counters", expected=PASSED),
+    *_spoiled(
+        "a counter is not readable",
+        spoils.afterwards(ecc_uncorrected="not readable"),
+        "ecc_uncorrected was 0",
+        "counters",
+        expected=COULD_NOT_RUN,
+    ),
+    *_spoiled(
+        "a counter goes back",
+        spoils.grown("pcie_replays", -1),
+        "GPU {victim}: pcie_replays was 4, then 3",
+        "counters",
+        expected=COULD_NOT_RUN,
+    ),
     *_spoiled(
         "a card that is used",
         spoils.condition(processes=1),

@@ -88,6 +88,24 @@ def machine() -> dict[str, Any]:
     return {"nvml": "open", "cards": [{**card, "bus_id": f"00000000:0{i}:00.0"} for i in range(RANKS)], "host": host}
 
 
+def _counters() -> tuple[dict[int, Any], Asked]:
+    card = {
+        "ecc_corrected": 7, "ecc_uncorrected": 0, "pcie_replays": 4, "rows_remapped": 1, "nvlink_crc": 0,
+        "nvlink_replays": 2, "nvlink_recoveries": 1, "remap_pending": False, "remap_failed": False,
+    }  # fmt: skip
+    log = {"xids": {"31": 1}, "sxids": 0}
+    seen = {"nvml": "open", "cards": [{"bus_id": f"0{i}", **card} for i in range(RANKS)], "kernel_log": log}
+    return {0: {"before": seen, "after": copy.deepcopy(seen)}}, Asked(ranks=RANKS, gpu=DETAILED)
+
+
+def _telemetry() -> tuple[dict[int, Any], Asked]:
+    first = {"at_s": 0.0, "count": 1, "unread": 0, "temperature_c": 34, "clock_mhz": 345, "power_w": 71.5, "reasons": 1}
+    loaded = {**first, "temperature_c": 61, "clock_mhz": 1980, "power_w": 689.0, "reasons": 4}
+    rows = [first, *({**loaded, "at_s": float(at)} for at in range(1, 12))]
+    cards = [{"gpu": index, "taken": len(rows), "rows": copy.deepcopy(rows)} for index in range(RANKS)]
+    return {0: {"nvml": "open", "period_s": 1.0, "span_s": 11.2, "cards": cards}}, Asked(ranks=RANKS, gpu=GPU)
+
+
 def _matmul() -> tuple[dict[int, Any], Asked]:
     names = ("forward", "backward_left", "backward_right")
     exact = {"wrong": dict.fromkeys(names, 0), "checksums": dict(zip(names, (-5, 7, 11), strict=True))}
@@ -102,6 +120,30 @@ def _matmul() -> tuple[dict[int, Any], Asked]:
     }
     floors = {"tflops": {"least": 300.0, **FLOOR}}
     return measured, Asked(ranks=RANKS, params={"size": 10_000, "warmups": 1, "iterations": 3}, floors=floors, gpu=GPU)
+
+
+def _fp8_matmul() -> tuple[dict[int, Any], Asked]:
+    one: dict[str, Any] = {
+        "unavailable": "", "way": "FP8", "finite": True, "seconds": [0.002, 0.0021, 0.0019],
+        "wrong": {"left": 0, "right": 0}, "checksums": {"left": 31, "right": -8},
+    }  # fmt: skip
+    params = {"size": 10_000, "warmups": 1, "iterations": 3}
+    return {r: copy.deepcopy(one) for r in range(RANKS)}, Asked(ranks=RANKS, params=params, gpu=GPU)
+
+
+def _soak() -> tuple[dict[int, Any], Asked]:
+    parts = ("burn", "memory", "all_reduce", "all_gather", "all_to_all")
+    made = {name: _SAMPLES[name]() for name in parts}
+    rounds = {
+        rank: [
+            {"round": number, "at_s": 12.5 * number, **{name: copy.deepcopy(made[name][0][rank]) for name in parts}}
+            for number in range(6)
+        ]
+        for rank in range(RANKS)
+    }
+    params = {"soak_s": 70, "most_drop": 0.15, **{name: made[name][1].params for name in parts}}
+    measured = {rank: {"rounds": rounds[rank], "span_s": 75.0} for rank in range(RANKS)}
+    return measured, Asked(ranks=RANKS, params=params, gpu=GPU)
 
 
 def _burn() -> tuple[dict[int, Any], Asked]:
@@ -148,6 +190,7 @@ _SAMPLES: Mapping[str, Callable[[], tuple[dict[int, Any], Asked]]] = {
     "inventory": _inventory,
     "first_cuda": _first_cuda,
     "matmul": _matmul,
+    "fp8_matmul": _fp8_matmul,
     "memory": _memory,
     "burn": _burn,
     "ranks": _ranks,
@@ -164,6 +207,9 @@ _SAMPLES: Mapping[str, Callable[[], tuple[dict[int, Any], Asked]]] = {
     "storage": _storage,
     "host_copies": _host_copies,
     "transport": _transport,
+    "soak": _soak,
+    "counters": _counters,
+    "telemetry": _telemetry,
 }
 CHECKS = tuple(_SAMPLES)
 """The checks of which there is a recording."""
