@@ -26,7 +26,14 @@ def main(argv: list[str]) -> int:
             run.say("\nNot everything was released: run `./burnin destroy` again.")
             return 2
         remember(run.state, run.experiment.name, told["survivors"])
-        told = {**told, "experiment": run.experiment.name, "verdict": None, "checks": [], "connect": None}
+        told = {
+            **told,
+            "experiment": run.experiment.name,
+            "verdict": None,
+            "checks": [],
+            "baseline": None,
+            "connect": None,
+        }
         if run.json:
             print(json.dumps(told))
         else:

@@ -42,6 +42,7 @@ def from_outputs(outputs: Mapping[str, Any]) -> dict[str, Any]:
         "experiment": outputs.get("experiment"),
         "verdict": outputs.get("verdict"),
         "checks": [_check(check) for check in outputs.get("checks", [])],
+        "baseline": outputs.get("baseline"),
         "prices": outputs.get("prices"),
         "disks": disks,
         "survivors": survivors(disks, outputs.get("prices") or {}),
@@ -59,6 +60,7 @@ def from_results(experiment: str, results: Path | None, failures: Mapping[str, s
         "experiment": experiment,
         "verdict": min(verdicts, key=_WORST_FIRST.index),
         "checks": [_check(check) for result in found for check in result.get("checks", [])],
+        "baseline": next(filter(None, (result.get("facts", {}).get("baseline") for result in found)), None),
         "prices": None,
         "disks": {},
         "survivors": [],
@@ -96,6 +98,8 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
     verdict = str(summary["verdict"])
     console.print(f"\n[bold {_COLOURS.get(verdict, 'yellow')}]{verdict}[/]  {_MEANS.get(verdict, '')}\n")
     console.print(_checks(summary["checks"]))
+    for line in baseline_lines(summary.get("baseline")):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     show_prices(summary["prices"], console)
     for label, line in _lines(summary):
         console.print(f"{label:<14} {line}", highlight=False, markup=False, soft_wrap=True)
@@ -108,6 +112,14 @@ def _lines(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Get in", summary["connect"]
     for line in channel_lines(summary["channels"]):
         yield "Alarms by", line
+
+
+def baseline_lines(told: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield whether the user's own good run was held against this one, and what of it was not."""
+    if told:
+        says = "held against these figures" if told["applies"] else f"does not apply: {told['why']}"
+        yield f"Baseline       of {told['accepted_at']}, {says}"
+        yield from (f"               {note}" for note in told["notes"])
 
 
 def channel_lines(channels: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -72,3 +72,14 @@ def test_of_many_figures_the_page_shows_the_one_that_counts() -> None:
     page = console.file.getvalue()  # type: ignore[attr-defined]
     assert "rehearsed  tflops 1.5 " in page
     assert "pair 0-1, pair_gb_s 2.5" in page
+
+
+def test_a_baseline_is_told_in_one_line_and_its_gaps_below() -> None:
+    told = {"accepted_at": "2026-12-01", "applies": True, "why": "", "notes": ["matmul: lower"], "made_with": "d"}
+    assert list(summary.baseline_lines(told)) == [
+        "Baseline       of 2026-12-01, held against these figures",
+        "               matmul: lower",
+    ]
+    (line,) = summary.baseline_lines({**told, "applies": False, "why": "other cards", "notes": []})
+    assert line.endswith("does not apply: other cards")
+    assert list(summary.baseline_lines(None)) == []

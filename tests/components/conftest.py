@@ -11,6 +11,7 @@ import pulumi
 import pytest
 from pulumi.runtime import mocks
 
+from components.baseline import Baseline
 from components.config import Experiment, parse
 
 SOURCE = Path(__file__).parents[2]
@@ -78,7 +79,7 @@ def experiment(**changes: Any) -> Experiment:
 def graph_of(tmp_path: Path) -> Callable[..., Graph]:
     """Build an experiment on mocks and return its graph, once every output has come."""
 
-    def make(found: Experiment, secrets: dict[str, str] | None = None) -> Graph:
+    def make(found: Experiment, secrets: dict[str, str] | None = None, baseline: Baseline | None = None) -> Graph:
         from components.build import build
         from components.platforms.local import Local
 
@@ -90,7 +91,7 @@ def graph_of(tmp_path: Path) -> Callable[..., Graph]:
         @pulumi.runtime.test
         def run() -> pulumi.Output[Any]:
             sealed = {name: pulumi.Output.secret(value) for name, value in (secrets or {}).items()}
-            made = build(platform, sealed)
+            made = build(platform, sealed, baseline)
             return pulumi.Output.all(**made).apply(graph.outputs.update)
 
         run()
