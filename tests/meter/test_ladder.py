@@ -197,6 +197,6 @@ def test_the_ladder_says_what_comes_when_and_what_leads_back() -> None:
     plan = watched(limit=Decimal(11), alarm_percent=(50,), checkpoint=FILE)
     now = clock.Moment(boottime=0.0, boot_id="b", wall=0.0)
     view = decide.look(now, State(epoch=1, limit=plan.limit), Sample(alive=True), plan)
-    ahead = [(rung.name, round(seconds or 0)) for rung, seconds in decide.upcoming(view)]
+    ahead = [(rung.name, round(seconds or 0)) for rung, seconds in view.upcoming]
     assert ahead == [("notify-50", 1800), ("checkpoint", 3480), ("stop", 3600), ("release", 3600)]
     assert all(rung.way_back for rung in plan.ladder)

@@ -152,7 +152,7 @@ def test(folder: str) -> dict[str, Any]:
 def run(folder: str) -> dict[str, Any]:
     """Be the meter of `folder` until asked to end."""
     bell, crowd = loop.Bell(), loop.Crowd()
-    meter = Meter(Path(folder), signs.Gpus().utilisation)
+    meter = Meter(Path(folder), signs.Signs(signs.Gpus().utilisation))
     process.record(Path(folder))
     serving.attend([meter.health], lambda: meter.plan.pages, lambda text: print(text, file=sys.stderr, flush=True))
     crowd.add(Path(folder), meter)

@@ -6,11 +6,11 @@ import contextlib
 import queue
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from burnmeter import accounts, asking, clock, decide, ladder, orders, owner, signs, status, telling
+from burnmeter import accounts, asking, clock, decide, ladder, orders, owner, status, telling
 from burnmeter import plan as plans
 from burnmeter.book import Book, Pace
 from burnmeter.channels import Notice
@@ -19,6 +19,7 @@ from burnmeter.errand import Errands
 from burnmeter.health import Health, Pulse
 from burnmeter.instance import Eyes, Sample, with_others
 from burnmeter.plan import Program
+from burnmeter.signs import Signs
 from burnmeter.state import State
 
 _LAST_WORDS_S = 5.0
@@ -30,15 +31,13 @@ _RENEW = "renew"
 class Meter:
     """Watches one experiment."""
 
-    def __init__(
-        self, folder: Path, utilisation: Callable[[], int | None] = lambda: None, pace: Pace | None = None
-    ) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, signs: Signs | None = None, pace: Pace | None = None) -> None:
+        self._folder, self._orders = folder, folder / orders.FOLDER
         self._pace, self._told_at = pace or Pace(), 0.0
         self._told: Mapping[str, Any] | None = None
         self._news: object = None
         self.health = Health(folder, self._tell_everyone)
-        self._utilisation = utilisation
+        self._signs = signs or Signs()
         self._book = Book(folder / "ledger.jsonl", self._pace, self._log)
         self._plan_version = _version(folder)
         self.plan = plans.load(folder)
@@ -77,12 +76,14 @@ class Meter:
         self._follow_orders()
         self._note_outcomes()
         self._record(accounts.used(self.state, self.plan, seen, now))
-        for action in decide.decide(now, self.state, seen, self.plan):
+        view = decide.look(now, self.state, seen, self.plan)
+        for action in decide.due(view):
             self._act(action, now)
-        self._note_answer(now, seen)
+        self._note_answer(view)
         self._note_arrivals()
         self._publish(now, seen)
-        view = decide.look(now, self.state, seen, self.plan)
+        if self.state is not view.state:
+            view = decide.look(now, self.state, seen, self.plan)
         self.wait_s = decide.pause_s(view)
         told = self._tell_status(view)
         self._hand_over(told)
@@ -114,7 +115,7 @@ class Meter:
 
     def called(self) -> bool:
         """Whether somebody left a changed plan or an order."""
-        return _version(self._folder) != self._plan_version or bool(orders.waiting(self._folder))
+        return _version(self._folder) != self._plan_version or bool(orders.waiting(self._orders))
 
     def reload(self) -> None:
         """Take the changed plan, what was used until now at the old prices."""
@@ -151,8 +152,7 @@ class Meter:
 
     def _sample(self, now: clock.Moment) -> Sample:
         seen = self._eyes.look(now)
-        busy = self._utilisation() if self.plan.idle and seen.alive else None
-        seen = signs.with_signs(seen, self.plan, now, busy)
+        seen = self._signs.seen(seen, self.plan, now)
         if self.plan.owner is None:
             return seen
         try:
@@ -219,11 +219,10 @@ class Meter:
         if name != _RENEW and (rung, int(epoch)) not in self.state.refused:
             self._record({"kind": "refused", "rung": rung, "epoch": int(epoch)})
 
-    def _note_answer(self, now: clock.Moment, seen: Sample) -> None:
+    def _note_answer(self, view: decide.View) -> None:
         """The run's answer counts for the rungs that asked."""
-        if not seen.acknowledged:
+        if not view.seen.acknowledged:
             return
-        view = decide.look(now, self.state, seen, self.plan)
         for rung in self.plan.ladder:
             asked = (rung.name, view.epoch(rung.cause))
             if rung.act == ladder.CHECKPOINT and asked in self.state.taken and asked not in self.state.done:
@@ -231,7 +230,7 @@ class Meter:
 
     def _follow_orders(self) -> None:
         """An order is written down before its file goes: killed in between, its name tells that it was carried out."""
-        for path, order in orders.waiting(self._folder):
+        for path, order in orders.waiting(self._orders):
             if order is None:
                 self._log(f"{path} is no order: left aside")
                 path.replace(path.with_suffix(".wrong"))

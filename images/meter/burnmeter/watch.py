@@ -20,6 +20,8 @@ LEAVE = "disarmed"
 _PACE = Pace(status_s=60.0, sync_s=900.0)
 """Among thousands: else the disk is busy with what nobody reads."""
 _SPARE_FILES = 200
+_FEW = 100_000
+"""Objects between two searches for circles: a look leaves none."""
 
 
 class Watch:
@@ -27,7 +29,7 @@ class Watch:
 
     def __init__(self, folder: Path, told: Callable[[float, float], None] | None = None) -> None:
         self._folder = folder
-        self._gpus = signs.Gpus()
+        self._signs = signs.Signs(signs.Gpus().utilisation)
         self._refused: dict[Path, str] = {}
         self._most = _allow_many_files()
         self.crowd = Crowd(told)
@@ -49,7 +51,7 @@ class Watch:
             self._refuse(folder, f"{self._most} experiments are open, as many as `ulimit -n` allows")
             return
         try:
-            meter = Meter(folder, self._gpus.utilisation, _PACE)
+            meter = Meter(folder, self._signs, _PACE)
             process.record(folder)
         except (LedgerError, PlanError, OSError) as trouble:
             self._refuse(folder, str(trouble))
@@ -70,6 +72,7 @@ def run(
     bell, watch = Bell(), Watch(folder, told)
     watch.refresh()
     gc.freeze()  # what thousands of plans consist of is not looked through again and again
+    gc.set_threshold(_FEW)
     process.record(folder)
     watch.crowd.run(bell, watch.refresh, over)
     return len(watch.crowd.folders)
