@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from burnmeter import accounts, clock, decide, owner
+from burnmeter import accounts, clock, decide
 from burnmeter.instance import Sample
 from burnmeter.plan import Checkpoint, Idle, Owner, Plan, Program
 from burnmeter.state import State, fold
@@ -172,17 +172,6 @@ def test_a_platform_that_refuses_is_told_once() -> None:
 
 def shared(folder: Path, limit: int = 100) -> Owner:
     return Owner(name="team", limit=Decimal(limit), folder=folder)
-
-
-def test_an_owners_total_adds_up_what_every_meter_left(tmp_path: Path) -> None:
-    now = clock.Moment(boottime=100.0, boot_id="b", wall=100.0)
-    for name, spent in (("a", "40"), ("b", "50")):
-        owner.publish(shared(tmp_path), name, {"currency": "USD", "spent": spent, "rate_per_h": "3600"}, now)
-    (tmp_path / "c.json").write_text("{garbled")
-    later = clock.Moment(boottime=102.0, boot_id="b", wall=-9e5)
-    assert owner.others(shared(tmp_path), "a", "USD", later) == (Decimal(52), Decimal(3600)), "b went on for 2 s"
-    with pytest.raises(owner.CurrencyError, match="b counts in USD, this experiment in EUR"):
-        owner.others(shared(tmp_path), "a", "EUR", later)
 
 
 def test_an_owners_limit_ends_the_compute_though_its_own_is_far(tmp_path: Path) -> None:

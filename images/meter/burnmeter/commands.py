@@ -121,7 +121,7 @@ def show(folder: str) -> dict[str, Any]:
     found = status.read(Path(folder))
     if found is not None and found["alive"]:
         return found
-    view = _view(plans.load(Path(folder)))
+    view = _view(plans.load(Path(folder)), incomplete=True)
     trouble = ["no meter watches this budget; the compute's own deadline still holds"] if view.seen.alive else []
     return {**status.describe(view, trouble), "alive": False}
 
@@ -130,7 +130,7 @@ def order(folder: str, word: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Hand a person's order to the living meter, or write it down where none lives; return the status after it."""
     plan = plans.load(Path(folder))
     now = clock.now()
-    made = orders.made(word, given, _view(plan).state, now)
+    made = orders.made(word, given, _view(plan, incomplete=True).state, now)
     pid = process.running(plan.folder)
     if pid is None:
         writer = ledger.Writer(plan.folder / "ledger.jsonl")
@@ -165,15 +165,18 @@ def watch_all(folder: str) -> dict[str, Any]:
     return {"experiments": watch.run(Path(folder))}
 
 
-def _view(plan: Plan, *, as_planned: bool = False) -> View:
-    """What the ledger adds up to, with what was used since its last record; `as_planned`: under the plan's own limit."""
+def _view(plan: Plan, *, as_planned: bool = False, incomplete: bool = False) -> View:
+    """What the ledger adds up to, with what was used since its last record.
+
+    `as_planned`: under the plan's own limit. `incomplete`: also where the owner's total lacks somebody.
+    """
     now = clock.now()
     seen = instance.sample(plan.instance, now)
     if plan.owner is not None:
-        try:
-            seen = instance.with_others(seen, *owner.others(plan.owner, plan.experiment, plan.currency, now))
-        except owner.CurrencyError as error:
-            raise TroubleError(str(error)) from None
+        others = owner.Total(plan).others(now)
+        if others.missing and not incomplete:
+            raise TroubleError(f"{others.missing}. What the owner spent is not known: mend that, then run it again")
+        seen = instance.with_others(seen, others.spent, others.per_h)
     state = accounts.account(fold(ledger.read(plan.folder / "ledger.jsonl").records), plan, seen, now)
     if as_planned and (state.stated is None or state.stated[0] != str(plan.limit)):
         state = state._replace(limit=plan.limit)

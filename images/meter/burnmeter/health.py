@@ -47,11 +47,15 @@ class Health:
         self.wrong: dict[str, str] = {}
         """What is wrong now: a name, and words that say it."""
         self._watchdog = Watchdog(self._notify)
+        self._unsaid: list[tuple[str, str]] = []
+        """Keys and texts of what was wrong before the first look had ended."""
 
     def beat(self, pulse: Pulse) -> None:
         """Note a look that ended well."""
         self.pulse, self.looks = pulse, self.looks + 1
         self.report("looks", "")
+        while self._unsaid:
+            self._notify(*self._unsaid.pop(0))
         with contextlib.suppress(OSError):
             _touch(self._heartbeat)
         to_supervisor(f"READY=1\nSTATUS={pulse.status['spent']} of {pulse.status['limit']} spent")
@@ -73,7 +77,9 @@ class Health:
         return not late
 
     def _notify(self, key: str, text: str) -> None:
-        if self.pulse is not None:
+        if self.pulse is None:
+            self._unsaid.append((key, text))
+        else:
             self._tell(trouble(key, text, self.pulse.status))
 
 

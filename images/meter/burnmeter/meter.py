@@ -18,13 +18,11 @@ from burnmeter.delivery import Deliveries, Lane
 from burnmeter.errand import Errands
 from burnmeter.health import Health, Pulse
 from burnmeter.instance import Eyes, Sample, with_others
-from burnmeter.plan import Program
+from burnmeter.plan import Plan, Program
 from burnmeter.signs import Signs
 from burnmeter.state import State
 
 _LAST_WORDS_S = 5.0
-_BREAKS = (OSError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
-"""What a look can meet in files that others write."""
 _RENEW = "renew"
 
 
@@ -43,12 +41,10 @@ class Meter:
         self.plan = plans.load(folder)
         self.wait_s = 0.0
         """Seconds until the next look is due."""
-        self._owner_trouble = ""
         self._owed = False
         self._deliveries: Deliveries | None = None
         self._errands = Errands()
-        self._eyes = Eyes(self.plan.instance)
-        self._arm()
+        self._begin(self.plan)
 
     @property
     def state(self) -> State:
@@ -64,7 +60,7 @@ class Meter:
         """Look once, and do what follows; a look that breaks is told, and the next one tries again."""
         try:
             self._look()
-        except _BREAKS as error:
+        except Exception as error:  # one that nobody thought of ends neither this watch nor those beside it
             self._log(f"the look broke: {error!r}")
             self.health.report("looks", f"the meter cannot look: {type(error).__name__}")
             self.wait_s = self.plan.tick_s
@@ -131,8 +127,7 @@ class Meter:
             self._deliveries.finish(0)
             self._note_arrivals()
             self._deliveries = None
-        self.plan, self._eyes = fresh, Eyes(fresh.instance)
-        self._arm()
+        self._begin(fresh)
 
     def finish(self) -> None:
         """Close the accounts, give what is under way a last chance, and the ledger back."""
@@ -145,33 +140,33 @@ class Meter:
         self._book.close()
 
     def troubles(self) -> list[str]:
-        """Return what is wrong with ledger, shared folder, channels or the meter itself, in words."""
+        """Return what is wrong with ledger, owner's total, channels or the meter itself, in words."""
         own = [words for name, words in self.health.wrong.items() if name != "ledger"]
         failures = self._deliveries.failures if self._deliveries else []
-        return [*filter(None, [self.trouble, self._owner_trouble]), *own, *failures]
+        return [*filter(None, [self.trouble]), *own, *failures]
 
     def _sample(self, now: clock.Moment) -> Sample:
         seen = self._eyes.look(now)
         seen = self._signs.seen(seen, self.plan, now)
-        if self.plan.owner is None:
+        if self._total is None:
             return seen
-        try:
-            spent, rate = owner.others(self.plan.owner, self.plan.experiment, self.plan.currency, now)
-        except owner.CurrencyError as error:
-            self._owner_trouble = str(error)
-            return seen
-        return with_others(seen, spent, rate)
+        others = self._total.others(now)
+        self.health.report("owner", others.missing or others.silent)
+        return with_others(seen, others.spent, others.per_h)
 
     def _publish(self, now: clock.Moment, seen: Sample) -> None:
-        if self.plan.owner is None:
+        if self._total is None:
             return
-        rate = self.plan.storage_per_h + (self.plan.compute_per_h if seen.alive else 0)
-        spend = {"currency": self.plan.currency, "spent": str(self.state.spent), "rate_per_h": str(rate)}
         try:
-            owner.publish(self.plan.owner, self.plan.experiment, spend, now)
-            self._owner_trouble = ""
+            self._total.publish(self.state, seen, now)
+            self.health.report("sharing", "")
         except OSError as error:
-            self._owner_trouble = f"the owner's folder takes no file: {error.strerror}"
+            self.health.report("sharing", f"the owner's folder takes no file: {error.strerror}")
+
+    def _begin(self, plan: Plan) -> None:
+        self.plan, self._eyes = plan, Eyes(plan.instance)
+        self._total = owner.Total(plan) if plan.owner else None
+        self._arm()
 
     def _arm(self) -> None:
         now = clock.now()
