@@ -39,23 +39,21 @@ class Pulse:
 class Health:
     """Of one experiment's meter. The loop beats; another thread looks whether it still does."""
 
-    def __init__(self, folder: Path, tell: Callable[[Notice], None]) -> None:
+    def __init__(self, folder: Path, tell: Callable[[Notice], None], before: Mapping[str, Any]) -> None:
         self._heartbeat, self._tell = folder / HEARTBEAT, tell
+        self._before = before
+        """What a notice says of the money before the first look has ended."""
         self.pulse: Pulse | None = None
         self.looks = 0
         """Looks so far that ended well."""
         self.wrong: dict[str, str] = {}
         """What is wrong now: a name, and words that say it."""
         self._watchdog = Watchdog(self._notify)
-        self._unsaid: list[tuple[str, str]] = []
-        """Keys and texts of what was wrong before the first look had ended."""
 
     def beat(self, pulse: Pulse) -> None:
         """Note a look that ended well."""
         self.pulse, self.looks = pulse, self.looks + 1
         self.report("looks", "")
-        while self._unsaid:
-            self._notify(*self._unsaid.pop(0))
         with contextlib.suppress(OSError):
             _touch(self._heartbeat)
         to_supervisor(f"READY=1\nSTATUS={pulse.status['spent']} of {pulse.status['limit']} spent")
@@ -77,10 +75,7 @@ class Health:
         return not late
 
     def _notify(self, key: str, text: str) -> None:
-        if self.pulse is None:
-            self._unsaid.append((key, text))
-        else:
-            self._tell(trouble(key, text, self.pulse.status))
+        self._tell(trouble(key, text, self.pulse.status if self.pulse else self._before))
 
 
 def _touch(file: Path) -> None:

@@ -34,7 +34,6 @@ class Meter:
         self._pace, self._told_at = pace or Pace(), 0.0
         self._told: Mapping[str, Any] | None = None
         self._news: object = None
-        self.health = Health(folder, self._tell_everyone)
         self._signs = signs or Signs()
         self._book = Book(folder / "ledger.jsonl", self._pace, self._log)
         self._plan_version = _version(folder)
@@ -44,6 +43,7 @@ class Meter:
         self._owed = False
         self._deliveries: Deliveries | None = None
         self._errands = Errands()
+        self.health = Health(folder, self._tell_everyone, status.before(self.plan, self.state))
         self._begin(self.plan)
 
     @property

@@ -12,7 +12,8 @@ from typing import Any
 
 from burnmeter import clock, decide, ladder, process
 from burnmeter.decide import View
-from burnmeter.state import HOUR
+from burnmeter.plan import Plan
+from burnmeter.state import HOUR, State
 
 _FILE = "status.json"
 _PLACES = Decimal("0.0001")
@@ -47,6 +48,12 @@ def describe(view: View, trouble: list[str]) -> dict[str, Any]:
         "epoch": state.epoch,
         "revision": plan.revision,
     }
+
+
+def before(plan: Plan, state: State) -> dict[str, Any]:
+    """Return what is known before anybody looked."""
+    told = {"experiment": plan.experiment, "currency": plan.currency, "spent": money(state.spent)}
+    return {**told, "limit": str(state.limit or plan.limit), "next_rung": None, "reaches_limit_at": None}
 
 
 def write(folder: Path, view: View, trouble: list[str]) -> dict[str, Any]:

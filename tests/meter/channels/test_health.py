@@ -16,12 +16,14 @@ from typing import Any
 
 import pytest
 
-from burnmeter import health, trial
+from burnmeter import decide, health, trial
 from burnmeter import plan as plans
 from burnmeter.channels import Notice
 from burnmeter.health import Health, Pulse
+from burnmeter.meter import Meter
 from burnmeter.watchdog import QUIET_S, Watchdog
 from tests.meter.channels.peers import Answer, Experiment, HttpPeer, free_port, until
+from tests.meter.plans import plan_json
 
 STATUS: dict[str, Any] = {
     "experiment": "x",
@@ -59,7 +61,7 @@ def test_a_trouble_is_told_when_it_begins_and_when_it_is_over() -> None:
 
 def test_a_look_that_does_not_come_is_told_on_every_channel(tmp_path: Path) -> None:
     told: list[Notice] = []
-    own = Health(tmp_path, told.append)
+    own = Health(tmp_path, told.append, STATUS)
     assert own.check()
     own.beat(Pulse(status=STATUS, due_s=15))
     assert own.check()
@@ -72,6 +74,41 @@ def test_a_look_that_does_not_come_is_told_on_every_channel(tmp_path: Path) -> N
     own.beat(Pulse(status=STATUS, due_s=15))
     assert own.check()
     assert own.wrong == {}
+
+
+def test_a_look_that_breaks_is_told_and_the_next_ones_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever breaks it, be it the very first; the experiments beside it are looked at all the same."""
+    meters = []
+    for name in ("broken", "sound"):
+        (tmp_path / name).mkdir()
+        channels = [{"kind": "log", "path": str(tmp_path / "alarms")}]
+        plan = plan_json(tmp_path / name, tmp_path / "none", experiment=name, channels=channels, tick_s=1)
+        (tmp_path / name / "plan.json").write_text(json.dumps(plan))
+        meters.append(Meter(tmp_path / name))
+
+    def decided(view: decide.View) -> tuple[decide.Action, ...]:
+        if view.plan.experiment == "broken":
+            raise NotImplementedError("nobody thought of that")
+        return ()
+
+    monkeypatch.setattr(decide, "due", decided)
+    for meter in meters * 2:
+        meter.tick()
+    broken, sound = meters
+    assert (broken.health.looks, sound.health.looks) == (0, 2)
+    assert broken.wait_s == 1, "it is tried again at the next tick"
+    text = until(lambda: (tmp_path / "alarms").exists() and (tmp_path / "alarms").read_text(), "people are told")
+    assert [json.loads(line)["text"] for line in text.splitlines()] == [
+        "broken: the meter cannot look: NotImplementedError; the compute's own deadline still holds"
+    ]
+    assert "nobody thought of that" in capsys.readouterr().err, "what exactly stands in the log"
+    monkeypatch.undo()
+    broken.tick()
+    assert (broken.health.looks, broken.health.wrong) == (1, {})
+    for meter in meters:
+        meter.finish()
 
 
 def test_pages_say_well_and_not_well_and_every_channel_hears_of_a_blind_meter(experiment: Experiment) -> None:
