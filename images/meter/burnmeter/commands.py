@@ -154,7 +154,7 @@ def run(folder: str) -> dict[str, Any]:
     bell, crowd = loop.Bell(), loop.Crowd()
     meter = Meter(Path(folder), signs.Signs(signs.Gpus().utilisation))
     process.record(Path(folder))
-    serving.attend([meter.health], lambda: meter.plan.pages, lambda text: print(text, file=sys.stderr, flush=True))
+    serving.attend(lambda: [(meter.health, meter.plan.pages)], watch.say)
     crowd.add(Path(folder), meter)
     crowd.run(bell)
     return {"experiment": meter.plan.experiment, "spent": f"{meter.state.spent:.4f}"}

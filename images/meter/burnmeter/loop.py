@@ -58,6 +58,11 @@ class Crowd:
         """Those that are watched."""
         return list(self._meters)
 
+    @property
+    def meters(self) -> list[Meter]:
+        """Theirs."""
+        return list(self._meters.values())
+
     def add(self, folder: Path, meter: Meter, after_s: float = 0.0) -> None:
         """Watch one more, from `after_s` on: thousands are not all looked at in the same moment."""
         self._meters[folder] = meter

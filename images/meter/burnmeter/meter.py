@@ -87,10 +87,10 @@ class Meter:
         self.health.report("ledger", self.trouble and "the ledger takes no records")
 
     def _tell_status(self, view: decide.View) -> Mapping[str, Any]:
-        """Among thousands, a status that says nothing new is written once a minute."""
-        at = time.monotonic()
+        """Among thousands, a status that says nothing new is written once a minute, unless its figures stand on a page."""
+        at, pause = time.monotonic(), 0.0 if self.plan.health else self._pace.status_s
         news = (self.state.epoch, len(self.state.taken), len(self.state.orders), view.seen.alive, self.plan.revision)
-        due = news != self._news or at - self._told_at >= self._pace.status_s or bool(self.troubles())
+        due = news != self._news or at - self._told_at >= pause or bool(self.troubles())
         if due or self._told is None:
             self._told, self._news, self._told_at = status.write(self._folder, view, self.troubles()), news, at
         return self._told

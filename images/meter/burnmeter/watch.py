@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from burnmeter import clock, process, signs
+from burnmeter import clock, process, serving, signs
 from burnmeter.book import Pace
 from burnmeter.ledger import LedgerError
 from burnmeter.loop import Bell, Crowd
@@ -61,7 +61,7 @@ class Watch:
 
     def _refuse(self, folder: Path, words: str) -> None:
         if self._refused.get(folder) != words:
-            print(f"{clock.iso(clock.now().wall)} {folder} is not watched: {words}", file=sys.stderr, flush=True)
+            say(f"{clock.iso(clock.now().wall)} {folder} is not watched: {words}")
             self._refused[folder] = words
 
 
@@ -74,8 +74,14 @@ def run(
     gc.freeze()  # what thousands of plans consist of is not looked through again and again
     gc.set_threshold(_FEW)
     process.record(folder)
+    serving.attend(lambda: [(meter.health, meter.plan.pages) for meter in watch.crowd.meters], say)
     watch.crowd.run(bell, watch.refresh, over)
     return len(watch.crowd.folders)
+
+
+def say(text: str) -> None:
+    """To the process's own log."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def plans_below(folder: Path) -> Iterator[Path]:

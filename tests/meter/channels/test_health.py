@@ -24,6 +24,7 @@ from burnmeter.meter import Meter
 from burnmeter.watchdog import QUIET_S, Watchdog
 from tests.meter.channels.peers import Answer, Experiment, HttpPeer, free_port, until
 from tests.meter.plans import plan_json
+from tests.meter.real import environment
 
 STATUS: dict[str, Any] = {
     "experiment": "x",
@@ -146,6 +147,33 @@ def test_a_taken_port_ends_no_meter(experiment: Experiment) -> None:
         until(lambda: "no pages at 127.0.0.1" in log.read_text(), "it is said")
         looked = (experiment.meter / "heartbeat").stat().st_mtime
         until(lambda: (experiment.meter / "heartbeat").stat().st_mtime > looked, "it goes on looking")
+
+
+def test_one_process_for_many_answers_where_each_of_them_wants_it(tmp_path: Path) -> None:
+    """Two share a page, a third has its own; one that leaves takes its page along."""
+    ports = free_port(), free_port()
+    for name, port in zip("abc", (ports[0], ports[0], ports[1]), strict=True):
+        (tmp_path / name).mkdir()
+        pages = {"address": "127.0.0.1", "port": port}
+        plan = plan_json(tmp_path / name, tmp_path / "none", experiment=name, health=pages)
+        (tmp_path / name / "plan.json").write_text(json.dumps(plan))
+    watcher = subprocess.Popen([sys.executable, "-m", "burnmeter", "watch", tmp_path], env=environment())
+    try:
+        for port in ports:
+            until(lambda port=port: _page(port, "healthz")[0] == 200, "well")
+        shared, own = (_page(port, "metrics")[1] for port in ports)
+        assert all(f'burnin_looks_total{{experiment="{name}"}}' in shared for name in "ab")
+        assert 'experiment="c"' not in shared
+        assert 'burnin_budget_limit{experiment="c",currency="USD"} 1000000.0' in own
+        assert 'experiment="a"' not in own
+        (tmp_path / "c" / "disarmed").touch()
+        watcher.send_signal(signal.SIGHUP)
+        until(lambda: _page(ports[1], "healthz")[0] == 0, "nobody is left there")
+        (tmp_path / "a" / "ledger.jsonl").unlink()
+        assert "a/ledger" in until(lambda: (page := _page(ports[0], "healthz"))[0] == 503 and page[1], "not well")
+    finally:
+        watcher.terminate()
+        assert watcher.wait(60) == 0
 
 
 def test_from_outside_a_frozen_meter_is_not_healthy(experiment: Experiment) -> None:
