@@ -77,6 +77,18 @@ def test_a_frozen_meter_leaves_it_to_the_deadline_and_tells_once_it_thaws(real: 
     assert real.taken().count("release") == 1
 
 
+def test_the_end_of_a_lifetime_is_told_and_the_run_asked_before_it_comes(real: Real) -> None:
+    asked = {"by": "file", "deadline_s": 3, "program": [], "stdin": "", "url": ""}
+    real.arm(10_000, lifetime_s=6, warn_before_s=4, checkpoint=asked)
+    real.start(lifetime_s=6)
+    request = json.loads(until((real.root / "run" / "checkpoint.json").read_text, "the request"))
+    assert request["key"].startswith("x/lifetime-checkpoint/")
+    assert real.ended() is None, "there is time"
+    assert until(real.ended, "the end")["reason"] == "deadline"
+    names = ["lifetime-warn", "lifetime-checkpoint"]
+    until(lambda: [key.split("/")[1] for key in real.told() if "lifetime" in key] == names, "both notices, once")
+
+
 def test_without_its_folder_the_meter_says_so_and_still_stops(real: Real) -> None:
     real.arm(5)
     real.start()

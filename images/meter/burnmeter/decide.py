@@ -49,7 +49,19 @@ class View:
             return self.state.epoch
         if cause == ladder.ORDER:
             return self.state.stops
+        if cause == ladder.LIFETIME:  # each instance has one, and each extension makes it another
+            return self.state.terms + len(self.seen.seconds)
         return (self.state.quiet if cause == ladder.IDLE else self.state.stepless).number
+
+    @property
+    def lifetime_s(self) -> float:
+        """How old an instance may become."""
+        return self.plan.lifetime_s if self.state.lifetime_s is None else self.state.lifetime_s
+
+    @property
+    def life_left_s(self) -> float:
+        """How long the instance that lives may go on living."""
+        return max(0.0, self.lifetime_s - float(self.seen.living_s))
 
     @cached_property
     def upcoming(self) -> list[tuple[Rung, float | None]]:
@@ -136,7 +148,7 @@ def _holds(view: View, cause: str) -> bool:
         return view.state.stops > 0 and (f"order-{ladder.RELEASE}", view.state.stops) not in view.state.done
     if cause in ladder.MONEY:
         return cause in view.purses
-    return view.seen.alive and not paused(view)
+    return view.seen.alive and (cause == ladder.LIFETIME or not paused(view))
 
 
 def paused(view: View) -> bool:
@@ -151,6 +163,8 @@ def _skipped(view: View, rung: Rung) -> bool:
 
 
 def _due(view: View, rung: Rung, below: tuple[Rung, Moment] | None) -> bool:
+    if rung.cause == ladder.LIFETIME:
+        return view.life_left_s <= rung.before_s
     if rung.cause in ladder.MONEY and rung.act == ladder.CHECKPOINT:
         return _money_due(view, rung)
     if rung.cause in ladder.MONEY and not view.purses[rung.cause].empty:
@@ -211,15 +225,22 @@ def _action(view: View, rung: Rung, *, again: bool = False) -> Action:
 
 
 def _ahead(view: View, cause: str) -> Iterator[tuple[Rung, float | None]]:
+    rungs = view.plan.climbs[cause]
     if not _holds(view, cause):
         return
     if cause in ladder.MONEY:
-        purse, epoch, alive = view.purses[cause], view.epoch(cause), view.seen.alive
-        for rung in view.plan.climbs[cause]:
-            if not (rung.forecast or (rung.name, epoch) in view.state.taken or _skipped(view, rung)):
-                yield rung, purse.seconds_until(rung.percent, rung.before_s, alive=alive)
+        yield from _ahead_of_money(view, view.purses[cause], rungs)
+    elif cause == ladder.LIFETIME:
+        yield from ((rung, max(0.0, view.life_left_s - rung.before_s)) for rung in rungs if _taken(view, rung) is None)
     elif cause == ladder.ORDER or _spell_s(view, cause):
-        yield from _ahead_in_turn(view, view.plan.climbs[cause])
+        yield from _ahead_in_turn(view, rungs)
+
+
+def _ahead_of_money(view: View, purse: Purse, rungs: tuple[Rung, ...]) -> Iterator[tuple[Rung, float | None]]:
+    epoch, alive = view.state.epoch, view.seen.alive
+    for rung in rungs:
+        if not (rung.forecast or (rung.name, epoch) in view.state.taken or _skipped(view, rung)):
+            yield rung, purse.seconds_until(rung.percent, rung.before_s, alive=alive)
 
 
 def _ahead_in_turn(view: View, rungs: tuple[Rung, ...]) -> Iterator[tuple[Rung, float | None]]:
