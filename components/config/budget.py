@@ -84,7 +84,10 @@ class Budget(Section):
         rule="at most `lifetime_h`",
     )
     warn_before_min: Minutes | None = told(
-        None, "An alarm so long before the limit.", unit="minutes", unset="`alarm_percent` alone"
+        None,
+        "An alarm so long before the limit, and before the end of the lifetime.",
+        unit="minutes",
+        unset="`alarm_percent` alone",
     )
     idle: Idle | None = told(None, "What counts as an idle instance.", unset="nobody looks")
     at_idle: Literal["notify", "release"] = told(
