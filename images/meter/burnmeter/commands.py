@@ -23,6 +23,7 @@ from burnmeter import (
     orders,
     owner,
     process,
+    replica,
     serving,
     signs,
     status,
@@ -31,6 +32,7 @@ from burnmeter import (
     wording,
 )
 from burnmeter import plan as plans
+from burnmeter.bucket import BucketError
 from burnmeter.decide import View
 from burnmeter.meter import Meter
 from burnmeter.plan import Plan
@@ -51,6 +53,7 @@ class TroubleError(Exception):
 def arm(text: str) -> dict[str, Any]:
     """Store the plan in `text` and have a living meter on it; raise RefusedError for a spent budget."""
     plan = plans.parse(text)
+    _fetch_ledger(plan)
     view = _view(plan, as_planned=True)
     _one_currency(plan, view)
     if plan.stops and (refusal := _spent_words(view)):
@@ -73,6 +76,17 @@ def arm(text: str) -> dict[str, Any]:
         "pid": pid,
         "channels": trial.new_channels(plan, show(str(plan.folder))),
     }
+
+
+def _fetch_ledger(plan: Plan) -> None:
+    """What was spent elsewhere, or before this folder was lost, counts."""
+    try:
+        if words := replica.restore(plan):
+            print(words, file=sys.stderr)
+    except BucketError as error:
+        raise TroubleError(
+            f"{error}. Without the copy nobody knows what was spent before: mend that, or remove `budget.replica`"
+        ) from None
 
 
 def disarm(text: str) -> dict[str, Any]:

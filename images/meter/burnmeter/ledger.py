@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+FILE = "ledger.jsonl"
 Record = Mapping[str, Any]
 _as_json = json.JSONEncoder(sort_keys=True).encode
 

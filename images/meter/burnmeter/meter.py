@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from burnmeter import accounts, asking, clock, decide, ladder, orders, owner, status, telling
+from burnmeter import accounts, asking, clock, decide, ladder, ledger, orders, owner, status, telling
 from burnmeter import plan as plans
 from burnmeter.book import Book, Pace
 from burnmeter.channels import Notice
@@ -19,6 +19,7 @@ from burnmeter.errand import Errands
 from burnmeter.health import Health, Pulse
 from burnmeter.instance import Eyes, Sample, with_others
 from burnmeter.plan import Plan, Program
+from burnmeter.replica import Replica
 from burnmeter.signs import Signs
 from burnmeter.state import State
 
@@ -35,7 +36,7 @@ class Meter:
         self._told: Mapping[str, Any] | None = None
         self._news: object = None
         self._signs = signs or Signs()
-        self._book = Book(folder / "ledger.jsonl", self._pace, self._log)
+        self._book = Book(folder / ledger.FILE, self._pace, self._log)
         self._plan_version = _version(folder)
         self.plan = plans.load(folder)
         self.wait_s = 0.0
@@ -85,6 +86,7 @@ class Meter:
         self._hand_over(told)
         self.health.beat(Pulse(status=told, lanes=self._lanes(), due_s=self.wait_s))
         self.health.report("ledger", self.trouble and "the ledger takes no records")
+        self._copy()
 
     def _tell_status(self, view: decide.View) -> Mapping[str, Any]:
         """Among thousands, a status that says nothing new is written once a minute, unless its figures stand on a page."""
@@ -138,6 +140,8 @@ class Meter:
             self._deliveries.finish(_LAST_WORDS_S)
         self._note_arrivals()
         self._book.close()
+        if self._replica:
+            self._replica.finish(_LAST_WORDS_S)
 
     def troubles(self) -> list[str]:
         """Return what is wrong with ledger, owner's total, channels or the meter itself, in words."""
@@ -166,7 +170,15 @@ class Meter:
     def _begin(self, plan: Plan) -> None:
         self.plan, self._eyes = plan, Eyes(plan.instance)
         self._total = owner.Total(plan) if plan.owner else None
+        self._replica = Replica(plan.replica, plan) if plan.replica else None
         self._arm()
+
+    def _copy(self) -> None:
+        if self._replica is None:
+            return
+        state = self.state
+        self._replica.follow((state.epoch, *map(len, (state.taken, state.done, state.orders, state.delivered))))
+        self.health.report("replica", self._replica.failure)
 
     def _arm(self) -> None:
         now = clock.now()
