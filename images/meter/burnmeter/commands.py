@@ -67,6 +67,8 @@ def arm(text: str) -> dict[str, Any]:
     else:
         os.kill(pid, signal.SIGHUP)
     _wait_for(plan)
+    channels = trial.new_channels(plan, show(str(plan.folder)))
+    _somebody_hears(plan, channels)
     return {
         "armed": True,
         "spent": f"{view.state.spent:.4f}",
@@ -74,8 +76,19 @@ def arm(text: str) -> dict[str, Any]:
         "remaining": f"{plan.limit - view.state.spent:.4f}",
         "rate_per_h": str(plan.compute_per_h + plan.storage_per_h),
         "pid": pid,
-        "channels": trial.new_channels(plan, show(str(plan.folder))),
+        "channels": channels,
     }
+
+
+def _somebody_hears(plan: Plan, channels: list[dict[str, Any]]) -> None:
+    """An alarm that nobody can hear is none; what answered once counts, and who wants no test gets none."""
+    if not plan.test_channels or not channels or any(one["answered"] for one in channels):
+        return
+    reasons = "; ".join(f"channel {one['channel']} ({one['kind']}): {one['reason']}" for one in channels)
+    raise RefusedError(
+        f"no channel answered, so no alarm would arrive: {reasons}. Mend one of `budget.channels` and run `up` again, "
+        "or say `test_channels: false` to go on without a test"
+    )
 
 
 def _fetch_ledger(plan: Plan) -> None:

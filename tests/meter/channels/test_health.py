@@ -176,6 +176,19 @@ def test_one_process_for_many_answers_where_each_of_them_wants_it(tmp_path: Path
         assert watcher.wait(60) == 0
 
 
+def test_where_no_channel_answers_nothing_begins(experiment: Experiment) -> None:
+    """One that answers is enough, also one that answered before; who wants no test gets none."""
+    with HttpPeer(Answer(status=500)) as peer:
+        dead = [{"kind": "slack", "url": peer.url}, {"kind": "teams", "url": peer.url}]
+        refused = experiment.call("arm", channels=dead)
+        assert refused.returncode == 1
+        assert "no channel answered" in refused.stderr
+        assert "channel 1 (teams): answered 500" in refused.stderr
+        assert experiment.call("arm", channels=dead, test_channels=False).returncode == 0
+        alive = [*dead, {"kind": "log", "path": str(experiment.folder / "alarms")}]
+        assert [bool(one["answered"]) for one in experiment.arm(channels=alive)["channels"]] == [False, False, True]
+
+
 def test_from_outside_a_frozen_meter_is_not_healthy(experiment: Experiment) -> None:
     pid = experiment.arm()["pid"]
     assert experiment.call("healthy", str(experiment.meter)).returncode == 0
