@@ -56,6 +56,9 @@ def judged(survey: Mapping[str, Any], found: Known, *, everywhere: bool = False)
 
 def _processes(survey: Mapping[str, Any], experiments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for one in survey["processes"]:
+        if one["kind"] == "watcher":
+            yield from _watcher(one, experiments)
+            continue
         experiment = experiments.get(one["root"] or "")
         why = _why(one, experiment) if experiment else "its experiment is not one of this project"
         if why:
@@ -69,6 +72,23 @@ def _processes(survey: Mapping[str, Any], experiments: Mapping[str, Any]) -> Ite
                 else f"look at it, then kill {one['pid']}",
                 "elsewhere": experiment is None,
             }
+
+
+def _watcher(one: Mapping[str, Any], experiments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """One meter for a folder of experiments: wanted while it is the meter of one that is not released."""
+    folder = Path(one["root"] or "/")
+    below = [found for root, found in experiments.items() if folder in (Path(root), *Path(root).parents)]
+    its = [found for found in below if (found["meter"] or {}).get("pid") == one["pid"]]
+    if any((found["instance"] or {}).get("reason") != _RELEASED for found in its):
+        return
+    yield {
+        "kind": "meter",
+        "what": f"pid {one['pid']}: {one['command']}",
+        "where": one["root"],
+        "why": "every experiment that it watches was released" if its else "it watches no experiment",
+        "next": f"kill {one['pid']}: it closes its accounts",
+        "elsewhere": not below,
+    }
 
 
 def _why(one: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from components.config import Channel, Checkpoint, Experiment
+from components.config import Channel, Checkpoint, Experiment, Replica
 from components.price import Price
 
 SCHEMA = "burnin.meter-plan/1"
@@ -36,6 +36,7 @@ def meter_plan(experiment: Experiment, price: Price, secrets: Mapping[str, Any])
         "health": budget.health.model_dump() if budget.health else None,
         **_patience(experiment),
         **_sharing(experiment),
+        "replica": _replica(budget.replica, secrets) if budget.replica else None,
         "checkpoint": _checkpoint(budget.checkpoint, secrets) if budget.checkpoint else None,
     }
 
@@ -44,7 +45,8 @@ def secrets_named(experiment: Experiment) -> tuple[str, ...]:
     """Return the names of the secrets that the budget needs."""
     budget = experiment.budget
     asked = (budget.checkpoint.url_secret,) if budget.checkpoint else ()
-    named = (*(name for channel in budget.channels for name in channel.secrets.values()), *asked)
+    copied = budget.replica.secrets.values() if budget.replica else ()
+    named = (*(name for channel in budget.channels for name in channel.secrets.values()), *asked, *copied)
     return tuple(dict.fromkeys(name for name in named if name is not None))
 
 
@@ -76,6 +78,11 @@ def _sharing(experiment: Experiment) -> dict[str, Any]:
     if total is None:
         return {"owner": None}
     return {"owner": {"name": experiment.owner or "nobody", "limit": str(total.limit), "folder": total.folder}}
+
+
+def _replica(replica: Replica, secrets: Mapping[str, Any]) -> dict[str, Any]:
+    told = replica.model_dump(include={"endpoint", "bucket", "prefix", "region"})
+    return {**told, **{key.removesuffix("_secret"): secrets[name] for key, name in replica.secrets.items()}}
 
 
 def _checkpoint(checkpoint: Checkpoint, secrets: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Text becomes frozen types at the door: one parser, all errors at once."""
 
-from components.config.budget import Budget, Checkpoint
+from components.config.budget import Budget, Checkpoint, Replica
 from components.config.channels import Channel
 from components.config.errors import ConfigError, ConfigErrors
 from components.config.load import parse, parse_json, read_file
@@ -18,6 +18,7 @@ __all__ = [
     "Image",
     "Instances",
     "Prices",
+    "Replica",
     "Verification",
     "parse",
     "parse_json",

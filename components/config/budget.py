@@ -9,7 +9,19 @@ from pydantic import Field
 
 from components.config.channels import Channel, Health
 from components.config.fields import REQUIRED, Section, told
-from components.config.scalars import Folder, Hours, Minutes, MoneyAboveZero, Percent, Seconds, SecretName
+from components.config.scalars import (
+    BucketName,
+    Endpoint,
+    Folder,
+    Hours,
+    KeyPrefix,
+    Minutes,
+    MoneyAboveZero,
+    Name,
+    Percent,
+    Seconds,
+    SecretName,
+)
 
 
 class Idle(Section):
@@ -43,6 +55,22 @@ class OwnerTotal(Section):
 
     limit: MoneyAboveZero = told(REQUIRED, "Most that all of them may cost together.", unit="currency")
     folder: Folder = told(REQUIRED, "Shared folder in which each meter leaves its spend.")
+
+
+class Replica(Section):
+    """A bucket that holds a copy of the ledger, so that what was spent outlives this machine."""
+
+    endpoint: Endpoint = told(REQUIRED, "Where the S3-compatible service answers.")
+    bucket: BucketName = told(REQUIRED, "The bucket; it has to exist.")
+    prefix: KeyPrefix = told("", "What stands before `EXPERIMENT/ledger.jsonl`.", rule="ends with `/` to be a folder")
+    region: Name = told("us-east-1", "The region that requests are signed for.")
+    access_key_secret: SecretName = told(REQUIRED, "Name of the secret that holds the access key's id.")
+    secret_key_secret: SecretName = told(REQUIRED, "Name of the secret that holds the secret key.")
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The keys that name a secret, with its name."""
+        return {"access_key_secret": self.access_key_secret, "secret_key_secret": self.secret_key_secret}
 
 
 class Budget(Section):
@@ -84,7 +112,10 @@ class Budget(Section):
         rule="at most `lifetime_h`",
     )
     warn_before_min: Minutes | None = told(
-        None, "An alarm so long before the limit.", unit="minutes", unset="`alarm_percent` alone"
+        None,
+        "An alarm so long before the limit, and before the end of the lifetime.",
+        unit="minutes",
+        unset="`alarm_percent` alone",
     )
     idle: Idle | None = told(None, "What counts as an idle instance.", unset="nobody looks")
     at_idle: Literal["notify", "release"] = told(
@@ -114,3 +145,6 @@ class Budget(Section):
         True, "Whether `up` sends one test message through each new channel and tells who answered.", strict=True
     )
     health: Health | None = told(None, "Where the meter answers `/healthz` and `/metrics`.", unset="nowhere")
+    replica: Replica | None = told(
+        None, "Where a copy of the ledger is kept.", unset="in the experiment's folder alone"
+    )

@@ -99,6 +99,8 @@ def _secrets_named(experiment: Experiment) -> Iterator[tuple[Place, str]]:
             yield ("budget", "channels", index, key), name
     if budget.checkpoint is not None and budget.checkpoint.url_secret is not None:
         yield ("budget", "checkpoint", "url_secret"), budget.checkpoint.url_secret
+    for key, name in budget.replica.secrets.items() if budget.replica else ():
+        yield ("budget", "replica", key), name
 
 
 def _errors(faults: list[Fault], source: Source | None) -> ConfigErrors:

@@ -109,6 +109,9 @@ Mount = Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9._/-]*$", max_len
 """Without colons and commas, which separate things on a container runtime's command line."""
 Word = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=64)]
 Host = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.:-]*$", max_length=253)]
+Endpoint = Annotated[str, StringConstraints(pattern=r"^https?://[A-Za-z0-9.:/_-]+$", max_length=253)]
+BucketName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
+KeyPrefix = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._/-]*$", max_length=512)]
 MailAddress = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._+=-]+@[A-Za-z0-9.-]+$", max_length=254)]
 IPAddress = Annotated[str, StringConstraints(pattern=r"^[0-9A-Fa-f.:]+$", max_length=45), AfterValidator(_address)]
 ImageReference = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/:@-]*$", max_length=500)]
@@ -122,6 +125,9 @@ PATTERNS = {
     r"^[^\x00-\x1f\x7f]+$": "expected a path",
     r"^[^\x00-\x1f\x7f]*$": "expected text on one line",
     r"^[A-Za-z0-9][A-Za-z0-9.:-]*$": "expected the name or address of a machine",
+    r"^https?://[A-Za-z0-9.:/_-]+$": "expected https:// or http:// and the name of a machine, without name and password",
+    r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$": "expected a bucket: 3 to 63 lower-case letters, digits, dots and dashes",
+    r"^[A-Za-z0-9._/-]*$": "expected letters, digits, `.`, `_`, `-` and `/`",
     r"^[A-Za-z0-9._+=-]+@[A-Za-z0-9.-]+$": "expected one mail address",
     r"^[0-9A-Fa-f.:]+$": "expected an IP address",
     r"^[A-Za-z0-9][A-Za-z0-9._/:@-]*$": 'expected an image, for example "pytorch/pytorch:2.3.1-cuda12.1-cudnn8-runtime"',

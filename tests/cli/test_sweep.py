@@ -72,6 +72,11 @@ def planted_meter(world: World) -> str:
     return f"pid {world.arm()['pid']}"
 
 
+def planted_watcher(world: World) -> str:
+    """It was told to leave every experiment, or never found one."""
+    return f"pid {world.watcher(packed=True)}"
+
+
 def planted_supervisor(world: World) -> str:
     """Its record says that it ended; it hangs."""
     started = world.instance()
@@ -111,6 +116,7 @@ def planted_disk(world: World) -> str:
 PLANTED: list[tuple[str, Callable[[World], str]]] = [
     ("process", planted_process),
     ("meter", planted_meter),
+    ("meter", planted_watcher),
     ("supervisor", planted_supervisor),
     ("guard", planted_guard),
     ("record", planted_record),
@@ -127,6 +133,20 @@ def test_each_kind_of_residue_is_found_and_nothing_else(kind: str, plant: Callab
     assert [(one["kind"], one["what"].startswith(what)) for one in told["residue"]] == [(kind, True)]
     assert told["residue"][0]["why"]
     assert told["vanished"] == []
+
+
+def test_a_watcher_is_wanted_while_it_watches_one_that_is_not_released(world: World) -> None:
+    world.stack()
+    world.disk()
+    pid = world.watcher()
+    assert world.arm()["pid"] == pid
+    world.instance()
+    assert swept(world)["residue"] == []
+    world.stop()
+    (left,) = swept(world)["residue"]
+    assert (left["kind"], left["why"]) == ("meter", "every experiment that it watches was released")
+    world.arm(word="disarm")
+    assert [one["why"] for one in swept(world)["residue"]] == ["it watches no experiment"]
 
 
 def test_residue_is_exit_1_and_told_on_a_screen(world: World) -> None:

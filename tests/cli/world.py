@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipapp import create_archive
 
 import pytest
 import yaml
@@ -150,6 +151,22 @@ class World:
             )
         self.started.append(child)
         until(lambda: b"guard" in Path(f"/proc/{child.pid}/cmdline").read_bytes())
+        return child.pid
+
+    def watcher(self, *, packed: bool = False) -> int:
+        """Start a meter for the whole folder of experiments, also as the one file that a service runs; return its pid."""
+        folder, program = self.root().parent, ["-m", "burnmeter"]
+        folder.mkdir(parents=True, exist_ok=True)
+        if packed:
+            program = [str(self.project / "burnmeter.pyz")]
+            create_archive(SOURCE / "images" / "meter", program[0], main="burnmeter.__main__:main")
+        child = subprocess.Popen(
+            [sys.executable, *program, "watch", folder],
+            env={**os.environ, "PYTHONPATH": str(SOURCE / "images" / "meter")},
+            stdout=subprocess.DEVNULL,
+        )
+        self.started.append(child)
+        until((folder / "process.json").exists)
         return child.pid
 
     def host(self, word: str, spec: dict[str, Any]) -> dict[str, Any]:

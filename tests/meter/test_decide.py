@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnmeter import clock, ladder
-from burnmeter.decide import Action, View, decide, look, pause_s, seconds_left, upcoming
+from burnmeter.decide import Action, View, decide, look, pause_s, seconds_left
 from burnmeter.instance import Sample
 from burnmeter.plan import Plan, Program
 from burnmeter.state import STORAGE, State, fold
@@ -69,7 +69,7 @@ def releases(state: State, watched: Plan, *, alive: bool) -> list[Action]:
 def test_each_threshold_in_its_turn() -> None:
     state, told = acted(spent("49.99"), plan())
     assert told == []
-    assert upcoming(at(state, plan()))[0][0].name == "notify-50"
+    assert at(state, plan()).upcoming[0][0].name == "notify-50"
     state, told = acted(spent("50", state), plan())
     assert told == ["notify-50/1"]
     state, told = acted(spent("79.99", state), plan())
@@ -77,7 +77,7 @@ def test_each_threshold_in_its_turn() -> None:
     state, told = acted(spent("100", state), plan())
     assert told == ["notify-80/1", "notify-100/1", "release/1"], "a jump skips no rung"
     assert acted(state, plan(), alive=False)[1] == []
-    assert upcoming(at(state, plan())) == []
+    assert at(state, plan()).upcoming == []
 
 
 def test_notify_never_ends_the_compute() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from burnmeter import accounts, clock, decide, owner
+from burnmeter import accounts, clock, decide
 from burnmeter.instance import Sample
 from burnmeter.plan import Checkpoint, Idle, Owner, Plan, Program
 from burnmeter.state import State, fold
@@ -157,6 +158,41 @@ def test_a_checkpoint_is_asked_for_before_the_limit_and_a_warning_comes_earlier(
     assert times == [50, 58, 60, 60.25], "ten minutes, two minutes, the limit, and the next look"
 
 
+def ending(**changes: Any) -> Plan:
+    """Two hours of life, a warning half an hour before its end, two minutes for a checkpoint."""
+    plain = {"limit": Decimal(10**6), "lifetime_s": 7200, "warn_before_s": 1800, "checkpoint": FILE}
+    return watched(**{**plain, **changes})
+
+
+def test_the_end_of_a_lifetime_is_told_and_the_run_asked_to_save_itself() -> None:
+    run = Run(ending(), utilisation=100)
+    run.keep(kind="paused", order="o", for_s=1e6)  # of idle runs; an end is an end
+    run.until(125)
+    assert list(run.names()) == [(90, "lifetime-warn"), (118, "lifetime-checkpoint")]
+    assert (
+        "x: 1.5 h of a lifetime of 2 h are over: the instance ends itself in 30 min"
+        in run.state.notices["x/lifetime-warn/2"]
+    )
+    late = Run(ending(checkpoint=replace(FILE, deadline_s=3600)), utilisation=100)
+    assert late.until(125) == ["lifetime-checkpoint", "lifetime-warn"], "neither waits for the other"
+
+
+def test_a_longer_life_is_told_anew_before_its_own_end() -> None:
+    run = Run(ending(checkpoint=None), utilisation=100)
+    run.until(91)
+    run.keep(kind="extended", order="o", limit=None, lifetime_s=10800.0)
+    run.until(185)
+    assert list(run.names()) == [(90, "lifetime-warn"), (150, "lifetime-warn")]
+    assert len(set(run.told)) == 2
+
+
+def test_what_ended_before_is_not_told_of_its_lifetime() -> None:
+    run = Run(ending(checkpoint=None), utilisation=100)
+    run.until(60)
+    run.alive = False
+    assert run.until(200) == []
+
+
 def test_a_forecast_tells_that_the_limit_comes_before_the_run_ends() -> None:
     enough = watched(limit=Decimal(23), alarm_percent=(), run_s=7200)
     assert Run(enough).until(60, tick_s=60) == []
@@ -174,17 +210,6 @@ def shared(folder: Path, limit: int = 100) -> Owner:
     return Owner(name="team", limit=Decimal(limit), folder=folder)
 
 
-def test_an_owners_total_adds_up_what_every_meter_left(tmp_path: Path) -> None:
-    now = clock.Moment(boottime=100.0, boot_id="b", wall=100.0)
-    for name, spent in (("a", "40"), ("b", "50")):
-        owner.publish(shared(tmp_path), name, {"currency": "USD", "spent": spent, "rate_per_h": "3600"}, now)
-    (tmp_path / "c.json").write_text("{garbled")
-    later = clock.Moment(boottime=102.0, boot_id="b", wall=-9e5)
-    assert owner.others(shared(tmp_path), "a", "USD", later) == (Decimal(52), Decimal(3600)), "b went on for 2 s"
-    with pytest.raises(owner.CurrencyError, match="b counts in USD, this experiment in EUR"):
-        owner.others(shared(tmp_path), "a", "EUR", later)
-
-
 def test_an_owners_limit_ends_the_compute_though_its_own_is_far(tmp_path: Path) -> None:
     run = Run(watched(owner=shared(tmp_path), limit=Decimal(99)), utilisation=100, others=Decimal(95))
     names = run.until(60)
@@ -197,6 +222,7 @@ def test_the_ladder_says_what_comes_when_and_what_leads_back() -> None:
     plan = watched(limit=Decimal(11), alarm_percent=(50,), checkpoint=FILE)
     now = clock.Moment(boottime=0.0, boot_id="b", wall=0.0)
     view = decide.look(now, State(epoch=1, limit=plan.limit), Sample(alive=True), plan)
-    ahead = [(rung.name, round(seconds or 0)) for rung, seconds in decide.upcoming(view)]
-    assert ahead == [("notify-50", 1800), ("checkpoint", 3480), ("stop", 3600), ("release", 3600)]
+    ahead = [(rung.name, round(seconds or 0)) for rung, seconds in view.upcoming]
+    assert ahead[:4] == [("notify-50", 1800), ("checkpoint", 3480), ("stop", 3600), ("release", 3600)]
+    assert ahead[4:] == [("lifetime-checkpoint", plan.lifetime_s - 120)]
     assert all(rung.way_back for rung in plan.ladder)

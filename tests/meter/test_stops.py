@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,50 @@ def test_a_frozen_meter_leaves_it_to_the_deadline_and_tells_once_it_thaws(real: 
     os.kill(meter, signal.SIGCONT)
     until(lambda: real.told().count("x/release/1") == 1, "the notice after it thawed")
     assert real.taken().count("release") == 1
+
+
+def test_the_end_of_a_lifetime_is_told_and_the_run_asked_before_it_comes(real: Real) -> None:
+    asked = {"by": "file", "deadline_s": 3, "program": [], "stdin": "", "url": ""}
+    real.arm(10_000, lifetime_s=6, warn_before_s=4, checkpoint=asked)
+    real.start(lifetime_s=6)
+    request = json.loads(until((real.root / "run" / "checkpoint.json").read_text, "the request"))
+    assert request["key"].startswith("x/lifetime-checkpoint/")
+    assert real.ended() is None, "there is time"
+    assert until(real.ended, "the end")["reason"] == "deadline"
+    names = ["lifetime-warn", "lifetime-checkpoint"]
+    until(lambda: [key.split("/")[1] for key in real.told() if "lifetime" in key] == names, "both notices, once")
+
+
+SETTABLE = """import pathlib, sys, time
+from burnmeter.__main__ import main
+real, set_back = time.time, pathlib.Path(sys.argv.pop(1))
+time.time = lambda: real() - 86_400 * set_back.exists()
+sys.exit(main())
+"""
+
+
+def test_a_clock_that_is_set_back_a_day_buys_no_time(real: Real) -> None:
+    """The wall clock of the meter, at its adapter, while it runs."""
+    real.meter.mkdir()
+    (real.meter / "plan.json").write_text(json.dumps(real.plan(1000, tick_s=5)))
+    set_back = real.root / "set-back"
+    words = ["-c", SETTABLE, set_back, "run", real.meter]
+    meter = subprocess.Popen([sys.executable, *map(str, words)], env=environment(), stdout=subprocess.DEVNULL)
+    try:
+        until((real.meter / "status.json").exists, "its first look")
+        real.start()
+        set_back.touch()
+        spent = float(real.status()["spent"])
+        assert real.arm(round(spent) + 4, tick_s=5) == meter.pid
+        assert until(real.ended, "the end")["reason"] == "budget"
+        until(lambda: real.told().count("x/release/2") == 1, "the notice")
+        walls = [one["at"]["wall"] for one in read(real.meter / "ledger.jsonl").records if "at" in one]
+        assert min(later - earlier for earlier, later in pairwise(walls)) < -80_000, "it was set"
+        assert real.taken().count("release") == 1
+        assert (real.root / "disks" / "data" / "weights").read_text() == "precious"
+    finally:
+        meter.terminate()
+        assert meter.wait(60) == 0
 
 
 def test_without_its_folder_the_meter_says_so_and_still_stops(real: Real) -> None:

@@ -23,14 +23,19 @@ class Ours:
 
     pid: int
     kind: str
-    """`program` (labelled), `supervisor`, `guard` or `meter`."""
+    """`program` (labelled), `supervisor`, `guard`, `meter` (of one experiment) or `watcher` (of a folder of them)."""
     root: str | None
-    """The experiment's folder; None where neither label nor open files tell."""
+    """The experiment's folder, a watcher's own; None where neither label nor open files tell."""
     instance: str | None
     command: str
 
 
-_WORDS = {("burnhost", "supervise"): "supervisor", ("burnhost", "guard"): "guard", ("burnmeter", "run"): "meter"}
+_WORDS = {
+    ("burnhost", "supervise"): "supervisor",
+    ("burnhost", "guard"): "guard",
+    ("burnmeter", "run"): "meter",
+    ("burnmeter", "watch"): "watcher",
+}
 """Program and word of those that carry no label, since nothing may end them together with the instance's programs."""
 _COMMAND = 80
 """Characters of a command line that are told."""
@@ -46,22 +51,32 @@ def ours() -> Iterator[Ours]:
         labels = dict(
             entry.partition("=")[::2] for entry in (part.decode(errors="replace") for part in _environment(pid))
         )
-        kind = _WORDS.get((argv[2], argv[3])) if len(argv) > 3 and argv[1] == "-m" else None
+        called = _called(argv)
+        kind = _WORDS.get((called[0], called[1])) if len(called) > 1 else None
         if kind is None and not labels.keys() & {ROOT, INSTANCE, RUN}:
             continue
         yield Ours(
             pid=pid,
             kind=kind or "program",
-            root=labels.get(ROOT) or _root_by_files(pid, kind, argv),
+            root=labels.get(ROOT) or _root_by_files(pid, kind, called),
             instance=labels.get(INSTANCE) or labels.get("BURNIN_SUPERVISOR"),
             command=" ".join(argv)[:_COMMAND],
         )
 
 
-def _root_by_files(pid: int, kind: str | None, argv: list[str]) -> str | None:
+def _called(argv: list[str]) -> tuple[str, ...]:
+    """Return program, word and what follows, of `python -m PROGRAM WORD …` or `python PROGRAM.pyz WORD …`."""
+    if argv[1:2] == ["-m"]:
+        return tuple(argv[2:])
+    program = Path(argv[1]) if len(argv) > 1 else Path()
+    return (program.stem, *argv[2:]) if program.suffix == ".pyz" else ()
+
+
+def _root_by_files(pid: int, kind: str | None, called: tuple[str, ...]) -> str | None:
     """A meter is told its folder; supervisor and guard write to a log of the experiment."""
-    if kind == "meter" and len(argv) > 4:
-        return str(Path(argv[4]).parent)
+    if kind in ("meter", "watcher") and len(called) > 2:
+        folder = Path(called[2])
+        return str(folder.parent if kind == "meter" else folder)
     with contextlib.suppress(OSError):
         log = Path(f"/proc/{pid}/fd/1").readlink()
         return str(log.parents[1]) if log.parent.name == "logs" else None

@@ -41,14 +41,15 @@ def of_json(found: Mapping[str, Any]) -> Moment:
 
 def iso(wall: float) -> str:
     """ISO 8601 in UTC; a time after the year 9999 becomes its last second, because no date can be written beyond."""
-    return datetime.fromtimestamp(min(wall, _FAR), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return time.strftime(_ISO, time.gmtime(min(wall, _FAR)))
 
 
 def of_iso(text: str) -> float:
     """Seconds since the epoch."""
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc).timestamp()
+    return datetime.strptime(text, _ISO).replace(tzinfo=timezone.utc).timestamp()
 
 
+_ISO = "%Y-%m-%dT%H:%M:%SZ"
 _FAR = 253_402_300_799.0
 
 

@@ -23,6 +23,7 @@ from burnmeter import (
     orders,
     owner,
     process,
+    replica,
     serving,
     signs,
     status,
@@ -31,6 +32,7 @@ from burnmeter import (
     wording,
 )
 from burnmeter import plan as plans
+from burnmeter.bucket import BucketError
 from burnmeter.decide import View
 from burnmeter.meter import Meter
 from burnmeter.plan import Plan
@@ -51,6 +53,7 @@ class TroubleError(Exception):
 def arm(text: str) -> dict[str, Any]:
     """Store the plan in `text` and have a living meter on it; raise RefusedError for a spent budget."""
     plan = plans.parse(text)
+    _fetch_ledger(plan)
     view = _view(plan, as_planned=True)
     _one_currency(plan, view)
     if plan.stops and (refusal := _spent_words(view)):
@@ -64,6 +67,8 @@ def arm(text: str) -> dict[str, Any]:
     else:
         os.kill(pid, signal.SIGHUP)
     _wait_for(plan)
+    channels = trial.new_channels(plan, show(str(plan.folder)))
+    _somebody_hears(plan, channels)
     return {
         "armed": True,
         "spent": f"{view.state.spent:.4f}",
@@ -71,8 +76,30 @@ def arm(text: str) -> dict[str, Any]:
         "remaining": f"{plan.limit - view.state.spent:.4f}",
         "rate_per_h": str(plan.compute_per_h + plan.storage_per_h),
         "pid": pid,
-        "channels": trial.new_channels(plan, show(str(plan.folder))),
+        "channels": channels,
     }
+
+
+def _somebody_hears(plan: Plan, channels: list[dict[str, Any]]) -> None:
+    """An alarm that nobody can hear is none; what answered once counts, and who wants no test gets none."""
+    if not plan.test_channels or not channels or any(one["answered"] for one in channels):
+        return
+    reasons = "; ".join(f"channel {one['channel']} ({one['kind']}): {one['reason']}" for one in channels)
+    raise RefusedError(
+        f"no channel answered, so no alarm would arrive: {reasons}. Mend one of `budget.channels` and run `up` again, "
+        "or say `test_channels: false` to go on without a test"
+    )
+
+
+def _fetch_ledger(plan: Plan) -> None:
+    """What was spent elsewhere, or before this folder was lost, counts."""
+    try:
+        if words := replica.restore(plan):
+            print(words, file=sys.stderr)
+    except BucketError as error:
+        raise TroubleError(
+            f"{error}. Without the copy nobody knows what was spent before: mend that, or remove `budget.replica`"
+        ) from None
 
 
 def disarm(text: str) -> dict[str, Any]:
@@ -121,7 +148,7 @@ def show(folder: str) -> dict[str, Any]:
     found = status.read(Path(folder))
     if found is not None and found["alive"]:
         return found
-    view = _view(plans.load(Path(folder)))
+    view = _view(plans.load(Path(folder)), incomplete=True)
     trouble = ["no meter watches this budget; the compute's own deadline still holds"] if view.seen.alive else []
     return {**status.describe(view, trouble), "alive": False}
 
@@ -130,7 +157,7 @@ def order(folder: str, word: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Hand a person's order to the living meter, or write it down where none lives; return the status after it."""
     plan = plans.load(Path(folder))
     now = clock.now()
-    made = orders.made(word, given, _view(plan).state, now)
+    made = orders.made(word, given, _view(plan, incomplete=True).state, now)
     pid = process.running(plan.folder)
     if pid is None:
         writer = ledger.Writer(plan.folder / "ledger.jsonl")
@@ -152,9 +179,9 @@ def test(folder: str) -> dict[str, Any]:
 def run(folder: str) -> dict[str, Any]:
     """Be the meter of `folder` until asked to end."""
     bell, crowd = loop.Bell(), loop.Crowd()
-    meter = Meter(Path(folder), signs.Gpus().utilisation)
+    meter = Meter(Path(folder), signs.Signs(signs.Gpus().utilisation))
     process.record(Path(folder))
-    serving.attend([meter.health], lambda: meter.plan.pages, lambda text: print(text, file=sys.stderr, flush=True))
+    serving.attend(lambda: [(meter.health, meter.plan.pages)], watch.say)
     crowd.add(Path(folder), meter)
     crowd.run(bell)
     return {"experiment": meter.plan.experiment, "spent": f"{meter.state.spent:.4f}"}
@@ -165,15 +192,18 @@ def watch_all(folder: str) -> dict[str, Any]:
     return {"experiments": watch.run(Path(folder))}
 
 
-def _view(plan: Plan, *, as_planned: bool = False) -> View:
-    """What the ledger adds up to, with what was used since its last record; `as_planned`: under the plan's own limit."""
+def _view(plan: Plan, *, as_planned: bool = False, incomplete: bool = False) -> View:
+    """What the ledger adds up to, with what was used since its last record.
+
+    `as_planned`: under the plan's own limit. `incomplete`: also where the owner's total lacks somebody.
+    """
     now = clock.now()
     seen = instance.sample(plan.instance, now)
     if plan.owner is not None:
-        try:
-            seen = instance.with_others(seen, *owner.others(plan.owner, plan.experiment, plan.currency, now))
-        except owner.CurrencyError as error:
-            raise TroubleError(str(error)) from None
+        others = owner.Total(plan).others(now)
+        if others.missing and not incomplete:
+            raise TroubleError(f"{others.missing}. What the owner spent is not known: mend that, then run it again")
+        seen = instance.with_others(seen, others.spent, others.per_h)
     state = accounts.account(fold(ledger.read(plan.folder / "ledger.jsonl").records), plan, seen, now)
     if as_planned and (state.stated is None or state.stated[0] != str(plan.limit)):
         state = state._replace(limit=plan.limit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 from burnmeter import ladder, wording
 from burnmeter.clock import Moment
@@ -32,7 +33,7 @@ class Action:
     """The rung was taken before, and what it does is still owed."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class View:
     """Everything that a decision depends on."""
 
@@ -48,13 +49,38 @@ class View:
             return self.state.epoch
         if cause == ladder.ORDER:
             return self.state.stops
+        if cause == ladder.LIFETIME:  # each instance has one, and each extension makes it another
+            return self.state.terms + len(self.seen.seconds)
         return (self.state.quiet if cause == ladder.IDLE else self.state.stepless).number
+
+    @property
+    def lifetime_s(self) -> float:
+        """How old an instance may become."""
+        return self.plan.lifetime_s if self.state.lifetime_s is None else self.state.lifetime_s
+
+    @property
+    def life_left_s(self) -> float:
+        """How long the instance that lives may go on living."""
+        return max(0.0, self.lifetime_s - float(self.seen.living_s))
+
+    @cached_property
+    def upcoming(self) -> list[tuple[Rung, float | None]]:
+        """The rungs still ahead with the seconds until each, at the present rate and if nothing changes; soonest first.
+
+        None: nobody can tell, because nothing is spent by the hour now.
+        """
+        found = [row for cause in self.plan.climbs for row in _ahead(self, cause)]
+        return sorted(found, key=lambda row: float("inf") if row[1] is None else row[1])
 
 
 def decide(now: Moment, state: State, seen: Sample, plan: Plan) -> tuple[Action, ...]:
     """Return what has to be done now, in the order of the ladder."""
-    view = look(now, state, seen, plan)
-    return tuple(action for cause in plan.climbs for action in _climb(view, cause))
+    return due(look(now, state, seen, plan))
+
+
+def due(view: View) -> tuple[Action, ...]:
+    """Return what has to be done in this view, in the order of the ladder."""
+    return tuple(action for cause in view.plan.climbs for action in _climb(view, cause))
 
 
 def look(now: Moment, state: State, seen: Sample, plan: Plan) -> View:
@@ -76,17 +102,8 @@ def seconds_left(view: View, *, alive: bool) -> Decimal | None:
 
 def pause_s(view: View) -> float:
     """Return for how many seconds nothing can happen: a tick, or less where a rung comes before it."""
-    coming = [seconds for _, seconds in upcoming(view) if seconds is not None and seconds > 0]
+    coming = [seconds for _, seconds in view.upcoming if seconds is not None and seconds > 0]
     return min([view.plan.tick_s, *(max(SOONEST_S, seconds) for seconds in coming)])
-
-
-def upcoming(view: View) -> list[tuple[Rung, float | None]]:
-    """Return the rungs still ahead with the seconds until each, at the present rate and if nothing changes; soonest first.
-
-    None: nobody can tell, because nothing is spent by the hour now.
-    """
-    found = [row for cause in view.plan.climbs for row in _ahead(view, cause)]
-    return sorted(found, key=lambda row: float("inf") if row[1] is None else row[1])
 
 
 def _climb(view: View, cause: str) -> Iterator[Action]:
@@ -131,7 +148,7 @@ def _holds(view: View, cause: str) -> bool:
         return view.state.stops > 0 and (f"order-{ladder.RELEASE}", view.state.stops) not in view.state.done
     if cause in ladder.MONEY:
         return cause in view.purses
-    return view.seen.alive and not paused(view)
+    return view.seen.alive and (cause == ladder.LIFETIME or not paused(view))
 
 
 def paused(view: View) -> bool:
@@ -146,6 +163,8 @@ def _skipped(view: View, rung: Rung) -> bool:
 
 
 def _due(view: View, rung: Rung, below: tuple[Rung, Moment] | None) -> bool:
+    if rung.cause == ladder.LIFETIME:
+        return view.life_left_s <= rung.before_s
     if rung.cause in ladder.MONEY and rung.act == ladder.CHECKPOINT:
         return _money_due(view, rung)
     if rung.cause in ladder.MONEY and not view.purses[rung.cause].empty:
@@ -206,16 +225,25 @@ def _action(view: View, rung: Rung, *, again: bool = False) -> Action:
 
 
 def _ahead(view: View, cause: str) -> Iterator[tuple[Rung, float | None]]:
-    rungs = [rung for rung in view.plan.climbs[cause] if not rung.forecast]
+    rungs = view.plan.climbs[cause]
+    if not _holds(view, cause):
+        return
     if cause in ladder.MONEY:
-        for rung in rungs:
-            if cause in view.purses and _taken(view, rung) is None and not _skipped(view, rung):
-                yield rung, view.purses[cause].seconds_until(rung.percent, rung.before_s, alive=view.seen.alive)
-    elif _holds(view, cause) and (cause == ladder.ORDER or _spell_s(view, cause)):
+        yield from _ahead_of_money(view, view.purses[cause], rungs)
+    elif cause == ladder.LIFETIME:
+        yield from ((rung, max(0.0, view.life_left_s - rung.before_s)) for rung in rungs if _taken(view, rung) is None)
+    elif cause == ladder.ORDER or _spell_s(view, cause):
         yield from _ahead_in_turn(view, rungs)
 
 
-def _ahead_in_turn(view: View, rungs: list[Rung]) -> Iterator[tuple[Rung, float | None]]:
+def _ahead_of_money(view: View, purse: Purse, rungs: tuple[Rung, ...]) -> Iterator[tuple[Rung, float | None]]:
+    epoch, alive = view.state.epoch, view.seen.alive
+    for rung in rungs:
+        if not (rung.forecast or (rung.name, epoch) in view.state.taken or _skipped(view, rung)):
+            yield rung, purse.seconds_until(rung.percent, rung.before_s, alive=alive)
+
+
+def _ahead_in_turn(view: View, rungs: tuple[Rung, ...]) -> Iterator[tuple[Rung, float | None]]:
     at = 0.0
     for rung in rungs:
         if (taken := _taken(view, rung)) is not None:

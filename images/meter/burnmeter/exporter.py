@@ -9,7 +9,7 @@ from burnmeter import clock
 from burnmeter.health import Health, Pulse
 from burnmeter.metrics import Family, family
 
-_PARTS = ("ledger", "looks", "loop", "record")
+_PARTS = ("ledger", "looks", "loop", "owner", "record", "replica", "sharing")
 """What the meter watches of itself."""
 
 

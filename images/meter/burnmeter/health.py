@@ -39,8 +39,10 @@ class Pulse:
 class Health:
     """Of one experiment's meter. The loop beats; another thread looks whether it still does."""
 
-    def __init__(self, folder: Path, tell: Callable[[Notice], None]) -> None:
-        self._folder, self._tell = folder, tell
+    def __init__(self, folder: Path, tell: Callable[[Notice], None], before: Mapping[str, Any]) -> None:
+        self._heartbeat, self._tell = folder / HEARTBEAT, tell
+        self._before = before
+        """What a notice says of the money before the first look has ended."""
         self.pulse: Pulse | None = None
         self.looks = 0
         """Looks so far that ended well."""
@@ -53,7 +55,7 @@ class Health:
         self.pulse, self.looks = pulse, self.looks + 1
         self.report("looks", "")
         with contextlib.suppress(OSError):
-            (self._folder / HEARTBEAT).touch()
+            _touch(self._heartbeat)
         to_supervisor(f"READY=1\nSTATUS={pulse.status['spent']} of {pulse.status['limit']} spent")
 
     def report(self, name: str, reason: str) -> None:
@@ -73,8 +75,15 @@ class Health:
         return not late
 
     def _notify(self, key: str, text: str) -> None:
-        if self.pulse is not None:
-            self._tell(trouble(key, text, self.pulse.status))
+        self._tell(trouble(key, text, self.pulse.status if self.pulse else self._before))
+
+
+def _touch(file: Path) -> None:
+    """At every look of thousands: the time of a file that is there is set in one call."""
+    try:
+        os.utime(file)
+    except FileNotFoundError:
+        file.touch()
 
 
 def to_supervisor(words: str) -> None:

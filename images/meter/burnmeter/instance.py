@@ -45,10 +45,10 @@ class Sample:
 class Eyes:
     """Looks at one instance again and again; reads a file only when it changed."""
 
-    __slots__ = ("_current", "_records", "_seen", "_trouble")
+    __slots__ = ("_current", "_folder", "_records", "_seen", "_trouble")
 
     def __init__(self, current: Path) -> None:
-        self._current = current
+        self._current, self._folder = current, current.parent
         self._seen: object = None
         self._records: list[dict[str, Any]] = []
         self._trouble = ""
@@ -59,15 +59,24 @@ class Eyes:
             self._records, self._seen, self._trouble = _records(self._current), version, _trouble(self._current)
         last = self._records[-1] if self._records else {}
         alive = bool(last) and last.get("ended") is None and lives(last, now.boot_id)
-        heartbeat = self._current.parent / "heartbeat"
-        seconds = {one["id"]: _seconds(one, heartbeat, now, alive=alive and one is last) for one in self._records}
+        seconds = {one["id"]: self._used_s(one, now, alive=alive and one is last) for one in self._records}
         living = last.get("id", "") if alive else ""
         return Sample(seconds=seconds, alive=alive, living=living, trouble=self._trouble)
+
+    def _used_s(self, record: Mapping[str, Any], now: clock.Moment, *, alive: bool) -> Decimal:
+        started = record["started"]
+        if alive:
+            used = now.boottime - started["boottime"]
+        elif record.get("ended"):
+            used = record["ended"]["boottime"] - started["boottime"]
+        else:  # it died without a word: paid until its last sign of life
+            used = _last_sign(self._folder / "heartbeat", now) - clock.of_iso(started["wall"])
+        return Decimal(str(round(max(0.0, used), 3)))
 
     def _version(self) -> object:
         """Every record is replaced by a rename, which its folder's time shows."""
         try:
-            file, folder = os.stat(self._current), os.stat(self._current.parent)  # noqa: PTH116  # per tick and instance
+            file, folder = os.stat(self._current), os.stat(self._folder)  # noqa: PTH116  # per tick and instance
         except OSError:
             return None
         return file.st_ino, file.st_mtime_ns, file.st_size, folder.st_mtime_ns
@@ -86,11 +95,19 @@ def with_others(seen: Sample, others: Decimal, per_h: Decimal) -> Sample:
 def lives(record: Mapping[str, Any], boot_id: str) -> bool:
     """Whether the recorded process runs: same boot, same pid, same start, no zombie."""
     try:
-        with open(f"/proc/{record['pid']}/stat", "rb") as file:  # noqa: PTH123  # per tick and instance
-            fields = file.read().rpartition(b")")[2].split()
+        fields = _stat(record["pid"])
     except (OSError, KeyError, ValueError):
         return False
     return record.get("boot_id") == boot_id and int(fields[19]) == record.get("pid_start") and fields[0] not in b"ZX"
+
+
+def _stat(pid: int) -> list[bytes]:
+    """Return what /proc tells of a process after its name; raise OSError where there is none."""
+    file = os.open(f"/proc/{pid}/stat", os.O_RDONLY)  # unbuffered: read per tick and instance
+    try:
+        return os.read(file, 4096).rpartition(b")")[2].split()
+    finally:
+        os.close(file)
 
 
 def _records(current: Path) -> list[dict[str, Any]]:
@@ -98,17 +115,6 @@ def _records(current: Path) -> list[dict[str, Any]]:
     record = _read(current)
     earlier = [_read(path) for path in sorted(current.parent.glob("i-*.json"))]
     return [*(one for one in earlier if one and one["id"] != record.get("id")), *([record] if record else [])]
-
-
-def _seconds(record: Mapping[str, Any], heartbeat: Path, now: clock.Moment, *, alive: bool) -> Decimal:
-    started = record["started"]
-    if alive:
-        used = now.boottime - started["boottime"]
-    elif record.get("ended"):
-        used = record["ended"]["boottime"] - started["boottime"]
-    else:  # it died without a word: paid until its last sign of life
-        used = _last_sign(heartbeat, now) - clock.of_iso(started["wall"])
-    return Decimal(str(round(max(0.0, used), 3)))
 
 
 def _last_sign(heartbeat: Path, now: clock.Moment) -> float:

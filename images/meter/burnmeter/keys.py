@@ -44,6 +44,7 @@ KEYS: Mapping[str, tuple[Kind, Any]] = {
     "owner": (dict, None),
     "test_channels": (bool, True),
     "health": (dict, None),
+    "replica": (dict, None),
 }
 """Name → (type, default); a default of None may also be given as null."""
 INNER: Mapping[str, Mapping[str, Kind]] = {
@@ -51,6 +52,7 @@ INNER: Mapping[str, Mapping[str, Kind]] = {
     "checkpoint": {"by": str, "deadline_s": NUMBER, "program": list, "stdin": str, "url": str},
     "owner": {"name": str, "limit": str, "folder": str},
     "health": {"address": str, "port": int},
+    "replica": dict.fromkeys(("endpoint", "bucket", "prefix", "region", "access_key", "secret_key"), str),
 }
 CHOICES = {
     "at_limit": ("notify", "stop", "release"),

@@ -11,15 +11,16 @@ if TYPE_CHECKING:
 
 NOTIFY, CHECKPOINT, STOP, RELEASE = "notify", "checkpoint", "stop", "release"
 """What a rung does, from mild to final: tell, ask the run to save itself, end the run, end the compute."""
-LIMIT, OWNER, IDLE, STALL, ORDER = "limit", "owner", "idle", "stall", "order"
+LIMIT, OWNER, LIFETIME, IDLE, STALL, ORDER = "limit", "owner", "lifetime", "idle", "stall", "order"
 """Why a ladder is climbed."""
 MONEY = (LIMIT, OWNER)
-CAUSES = (LIMIT, OWNER, IDLE, STALL, ORDER)
+CAUSES = (LIMIT, OWNER, LIFETIME, IDLE, STALL, ORDER)
 """In the order in which they are looked at."""
 
 _BACK = {
     LIMIT: "raise `budget.limit`, or `./burnin meter extend --limit`",
     OWNER: "raise `budget.owner_total.limit`",
+    LIFETIME: "raise `budget.lifetime_h`, or `./burnin meter extend --lifetime-h`",
     IDLE: "a step, work on a GPU or a key in a terminal; `./burnin meter pause`",
     STALL: "a step; `./burnin meter pause`",
     ORDER: "none: it was ordered",
@@ -39,7 +40,7 @@ class Rung:
     percent: int = 100
     """Share of the limit at which a money rung is due."""
     before_s: float = 0.0
-    """How long before that share, at the present rate."""
+    """How long before that share, at the present rate; of a lifetime: before its end."""
     delay_s: float = 0.0
     """After the rung below it; for the first one of idle and stall: how long that has to last."""
     forecast: bool = False
@@ -48,7 +49,8 @@ class Rung:
 
 def rows(plan: Plan) -> tuple[Rung, ...]:
     """Return the plan's ladder, cause by cause, each from its lowest rung up."""
-    return (*_money(plan), *_owner(plan), *_idle(plan), *_stall(plan), *_end(plan, ORDER, "order-", 0.0))
+    end = _end(plan, ORDER, "order-", 0.0)
+    return (*_money(plan), *_owner(plan), *_lifetime(plan), *_idle(plan), *_stall(plan), *end)
 
 
 def _money(plan: Plan) -> Iterator[Rung]:
@@ -68,6 +70,17 @@ def _owner(plan: Plan) -> Iterator[Rung]:
             yield _told(OWNER, f"owner-notify-{percent}", percent=percent)
         if plan.stops:
             yield from _end(plan, OWNER, "owner-", 0.0)
+
+
+def _lifetime(plan: Plan) -> Iterator[Rung]:
+    """Its end is the instance's own: it is told, and the run asked to save itself; the earlier one first."""
+    back, found = _BACK[LIFETIME], list[Rung]()
+    if plan.warn_before_s is not None:
+        found.append(Rung(name="lifetime-warn", act=NOTIFY, cause=LIFETIME, way_back=back, before_s=plan.warn_before_s))
+    if plan.checkpoint is not None:
+        ahead_s, name = plan.checkpoint.deadline_s, f"lifetime-{CHECKPOINT}"
+        found.append(Rung(name=name, act=CHECKPOINT, cause=LIFETIME, way_back=back, before_s=ahead_s))
+    yield from sorted(found, key=lambda rung: -rung.before_s)
 
 
 def _idle(plan: Plan) -> Iterator[Rung]:

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+FILE = "ledger.jsonl"
 Record = Mapping[str, Any]
+_as_json = json.JSONEncoder(sort_keys=True).encode
 
 
 class LedgerError(Exception):
@@ -39,7 +41,7 @@ class Contents:
 
 def encode(record: Record) -> bytes:
     """Return the line of `record`: length, CRC-32 and JSON."""
-    text = json.dumps(record, sort_keys=True).encode()
+    text = _as_json(record).encode()
     return f"{len(text)} {zlib.crc32(text):08x} ".encode() + text + b"\n"
 
 
@@ -95,8 +97,7 @@ class Writer:
         self._owed = [*_without_older_look(self._owed, record), record]
         lines = b"".join(encode(one) for one in self._owed)
         try:
-            self._see_that_it_is_there()
-            if os.fstat(self._file).st_size != self._size:  # a part of a line that the disk had no room for
+            if self._on_disk() != self._size:  # a part of a line that the disk had no room for
                 os.ftruncate(self._file, self._size)
             written = os.write(self._file, lines)
             if written != len(lines):
@@ -116,7 +117,7 @@ class Writer:
         """
         fresh = self._path.with_name(f".{self._path.name}.fresh")
         try:
-            self._see_that_it_is_there()
+            self._on_disk()
             file = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -140,11 +141,12 @@ class Writer:
         """Give the lock back."""
         os.close(self._file)
 
-    def _see_that_it_is_there(self) -> None:
-        """A file without a name takes every write and keeps none."""
+    def _on_disk(self) -> int:
+        """Return the file's size in bytes; one without a name takes every write and keeps none, which raises OSError."""
         held, named = os.fstat(self._file), os.stat(self._path)  # noqa: PTH116  # at every record
         if (held.st_ino, held.st_dev) != (named.st_ino, named.st_dev):
             raise OSError(0, "another file has its name")
+        return held.st_size
 
 
 def _locked(path: Path) -> int:

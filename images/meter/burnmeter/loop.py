@@ -14,6 +14,8 @@ from types import FrameType
 from burnmeter.meter import Meter
 
 _ATTEND_S = 0.1
+_TOGETHER_S = 0.05
+"""Of many, those that are due within so long are looked at in one go: waking up for each costs more than the look."""
 _LONGEST_S = 15.0
 
 
@@ -56,6 +58,11 @@ class Crowd:
         """Those that are watched."""
         return list(self._meters)
 
+    @property
+    def meters(self) -> list[Meter]:
+        """Theirs."""
+        return list(self._meters.values())
+
     def add(self, folder: Path, meter: Meter, after_s: float = 0.0) -> None:
         """Watch one more, from `after_s` on: thousands are not all looked at in the same moment."""
         self._meters[folder] = meter
@@ -75,8 +82,8 @@ class Crowd:
                 bell.reload = False
                 self._reload(refresh)
             self._wait(bell)
-            if not (bell.over or bell.reload):
-                self._look()
+            while not (bell.over or bell.reload) and self._look():
+                continue
         over()
         for meter in self._meters.values():
             meter.finish()
@@ -91,13 +98,13 @@ class Crowd:
         self._due = [(now if folder in called else at, folder) for at, folder in self._due]
         heapq.heapify(self._due)
 
-    def _look(self) -> None:
-        """Look at the one that is due first; one that was dropped meanwhile is passed over."""
+    def _look(self) -> bool:
+        """Look at the one that is due first; one that was dropped meanwhile is passed over. Return whether one was due."""
         if not self._due or self._due[0][0] > time.monotonic():
-            return
+            return False
         at, folder = heapq.heappop(self._due)
         if (meter := self._meters.get(folder)) is None:
-            return
+            return True
         began = time.monotonic()
         meter.tick()
         ended = time.monotonic()
@@ -108,10 +115,14 @@ class Crowd:
             self._waiting[folder] = meter
         else:
             self._waiting.pop(folder, None)
+        return True
 
     def _wait(self, bell: Bell) -> None:
         """Sleep until somebody is due; while one waits for an answer, look for it in between."""
-        until = self._due[0][0] if self._due else time.monotonic() + _LONGEST_S
+        now = time.monotonic()
+        until = self._due[0][0] if self._due else now + _LONGEST_S
+        if len(self._meters) > 1:
+            until = max(until, now + _TOGETHER_S)
         while (left := until - time.monotonic()) > 0 and not (bell.over or bell.reload):
             bell.sleep(min(left, _ATTEND_S) if self._waiting else left)
             for meter in self._waiting.values():

@@ -6,11 +6,11 @@ import contextlib
 import queue
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from burnmeter import accounts, asking, clock, decide, ladder, orders, owner, signs, status, telling
+from burnmeter import accounts, asking, clock, decide, ladder, ledger, orders, owner, status, telling
 from burnmeter import plan as plans
 from burnmeter.book import Book, Pace
 from burnmeter.channels import Notice
@@ -18,38 +18,34 @@ from burnmeter.delivery import Deliveries, Lane
 from burnmeter.errand import Errands
 from burnmeter.health import Health, Pulse
 from burnmeter.instance import Eyes, Sample, with_others
-from burnmeter.plan import Program
+from burnmeter.plan import Plan, Program
+from burnmeter.replica import Replica
+from burnmeter.signs import Signs
 from burnmeter.state import State
 
 _LAST_WORDS_S = 5.0
-_BREAKS = (OSError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
-"""What a look can meet in files that others write."""
 _RENEW = "renew"
 
 
 class Meter:
     """Watches one experiment."""
 
-    def __init__(
-        self, folder: Path, utilisation: Callable[[], int | None] = lambda: None, pace: Pace | None = None
-    ) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, signs: Signs | None = None, pace: Pace | None = None) -> None:
+        self._folder, self._orders = folder, folder / orders.FOLDER
         self._pace, self._told_at = pace or Pace(), 0.0
         self._told: Mapping[str, Any] | None = None
         self._news: object = None
-        self.health = Health(folder, self._tell_everyone)
-        self._utilisation = utilisation
-        self._book = Book(folder / "ledger.jsonl", self._pace, self._log)
+        self._signs = signs or Signs()
+        self._book = Book(folder / ledger.FILE, self._pace, self._log)
         self._plan_version = _version(folder)
         self.plan = plans.load(folder)
         self.wait_s = 0.0
         """Seconds until the next look is due."""
-        self._owner_trouble = ""
         self._owed = False
         self._deliveries: Deliveries | None = None
         self._errands = Errands()
-        self._eyes = Eyes(self.plan.instance)
-        self._arm()
+        self.health = Health(folder, self._tell_everyone, status.before(self.plan, self.state))
+        self._begin(self.plan)
 
     @property
     def state(self) -> State:
@@ -65,7 +61,7 @@ class Meter:
         """Look once, and do what follows; a look that breaks is told, and the next one tries again."""
         try:
             self._look()
-        except _BREAKS as error:
+        except Exception as error:  # one that nobody thought of ends neither this watch nor those beside it
             self._log(f"the look broke: {error!r}")
             self.health.report("looks", f"the meter cannot look: {type(error).__name__}")
             self.wait_s = self.plan.tick_s
@@ -77,23 +73,26 @@ class Meter:
         self._follow_orders()
         self._note_outcomes()
         self._record(accounts.used(self.state, self.plan, seen, now))
-        for action in decide.decide(now, self.state, seen, self.plan):
+        view = decide.look(now, self.state, seen, self.plan)
+        for action in decide.due(view):
             self._act(action, now)
-        self._note_answer(now, seen)
+        self._note_answer(view)
         self._note_arrivals()
         self._publish(now, seen)
-        view = decide.look(now, self.state, seen, self.plan)
+        if self.state is not view.state:
+            view = decide.look(now, self.state, seen, self.plan)
         self.wait_s = decide.pause_s(view)
         told = self._tell_status(view)
         self._hand_over(told)
         self.health.beat(Pulse(status=told, lanes=self._lanes(), due_s=self.wait_s))
         self.health.report("ledger", self.trouble and "the ledger takes no records")
+        self._copy()
 
     def _tell_status(self, view: decide.View) -> Mapping[str, Any]:
-        """Among thousands, a status that says nothing new is written once a minute."""
-        at = time.monotonic()
+        """Among thousands, a status that says nothing new is written once a minute, unless its figures stand on a page."""
+        at, pause = time.monotonic(), 0.0 if self.plan.health else self._pace.status_s
         news = (self.state.epoch, len(self.state.taken), len(self.state.orders), view.seen.alive, self.plan.revision)
-        due = news != self._news or at - self._told_at >= self._pace.status_s or bool(self.troubles())
+        due = news != self._news or at - self._told_at >= pause or bool(self.troubles())
         if due or self._told is None:
             self._told, self._news, self._told_at = status.write(self._folder, view, self.troubles()), news, at
         return self._told
@@ -114,7 +113,7 @@ class Meter:
 
     def called(self) -> bool:
         """Whether somebody left a changed plan or an order."""
-        return _version(self._folder) != self._plan_version or bool(orders.waiting(self._folder))
+        return _version(self._folder) != self._plan_version or bool(orders.waiting(self._orders))
 
     def reload(self) -> None:
         """Take the changed plan, what was used until now at the old prices."""
@@ -130,8 +129,7 @@ class Meter:
             self._deliveries.finish(0)
             self._note_arrivals()
             self._deliveries = None
-        self.plan, self._eyes = fresh, Eyes(fresh.instance)
-        self._arm()
+        self._begin(fresh)
 
     def finish(self) -> None:
         """Close the accounts, give what is under way a last chance, and the ledger back."""
@@ -142,36 +140,45 @@ class Meter:
             self._deliveries.finish(_LAST_WORDS_S)
         self._note_arrivals()
         self._book.close()
+        if self._replica:
+            self._replica.finish(_LAST_WORDS_S)
 
     def troubles(self) -> list[str]:
-        """Return what is wrong with ledger, shared folder, channels or the meter itself, in words."""
+        """Return what is wrong with ledger, owner's total, channels or the meter itself, in words."""
         own = [words for name, words in self.health.wrong.items() if name != "ledger"]
         failures = self._deliveries.failures if self._deliveries else []
-        return [*filter(None, [self.trouble, self._owner_trouble]), *own, *failures]
+        return [*filter(None, [self.trouble]), *own, *failures]
 
     def _sample(self, now: clock.Moment) -> Sample:
         seen = self._eyes.look(now)
-        busy = self._utilisation() if self.plan.idle and seen.alive else None
-        seen = signs.with_signs(seen, self.plan, now, busy)
-        if self.plan.owner is None:
+        seen = self._signs.seen(seen, self.plan, now)
+        if self._total is None:
             return seen
-        try:
-            spent, rate = owner.others(self.plan.owner, self.plan.experiment, self.plan.currency, now)
-        except owner.CurrencyError as error:
-            self._owner_trouble = str(error)
-            return seen
-        return with_others(seen, spent, rate)
+        others = self._total.others(now)
+        self.health.report("owner", others.missing or others.silent)
+        return with_others(seen, others.spent, others.per_h)
 
     def _publish(self, now: clock.Moment, seen: Sample) -> None:
-        if self.plan.owner is None:
+        if self._total is None:
             return
-        rate = self.plan.storage_per_h + (self.plan.compute_per_h if seen.alive else 0)
-        spend = {"currency": self.plan.currency, "spent": str(self.state.spent), "rate_per_h": str(rate)}
         try:
-            owner.publish(self.plan.owner, self.plan.experiment, spend, now)
-            self._owner_trouble = ""
+            self._total.publish(self.state, seen, now)
+            self.health.report("sharing", "")
         except OSError as error:
-            self._owner_trouble = f"the owner's folder takes no file: {error.strerror}"
+            self.health.report("sharing", f"the owner's folder takes no file: {error.strerror}")
+
+    def _begin(self, plan: Plan) -> None:
+        self.plan, self._eyes = plan, Eyes(plan.instance)
+        self._total = owner.Total(plan) if plan.owner else None
+        self._replica = Replica(plan.replica, plan) if plan.replica else None
+        self._arm()
+
+    def _copy(self) -> None:
+        if self._replica is None:
+            return
+        state = self.state
+        self._replica.follow((state.epoch, *map(len, (state.taken, state.done, state.orders, state.delivered))))
+        self.health.report("replica", self._replica.failure)
 
     def _arm(self) -> None:
         now = clock.now()
@@ -219,11 +226,10 @@ class Meter:
         if name != _RENEW and (rung, int(epoch)) not in self.state.refused:
             self._record({"kind": "refused", "rung": rung, "epoch": int(epoch)})
 
-    def _note_answer(self, now: clock.Moment, seen: Sample) -> None:
+    def _note_answer(self, view: decide.View) -> None:
         """The run's answer counts for the rungs that asked."""
-        if not seen.acknowledged:
+        if not view.seen.acknowledged:
             return
-        view = decide.look(now, self.state, seen, self.plan)
         for rung in self.plan.ladder:
             asked = (rung.name, view.epoch(rung.cause))
             if rung.act == ladder.CHECKPOINT and asked in self.state.taken and asked not in self.state.done:
@@ -231,7 +237,7 @@ class Meter:
 
     def _follow_orders(self) -> None:
         """An order is written down before its file goes: killed in between, its name tells that it was carried out."""
-        for path, order in orders.waiting(self._folder):
+        for path, order in orders.waiting(self._orders):
             if order is None:
                 self._log(f"{path} is no order: left aside")
                 path.replace(path.with_suffix(".wrong"))

@@ -45,10 +45,10 @@ def put(folder: Path, order: Mapping[str, Any]) -> None:
     fresh.replace(box / f"{order['order']}.json")
 
 
-def waiting(folder: Path) -> list[tuple[Path, dict[str, Any] | None]]:
-    """Return the orders that lie there with their files, oldest first; None for a file that is none."""
+def waiting(box: Path) -> list[tuple[Path, dict[str, Any] | None]]:
+    """Return the orders that lie in `box` with their files, oldest first; None for a file that is none."""
     try:
-        with os.scandir(folder / FOLDER) as entries:
+        with os.scandir(box) as entries:
             paths = [Path(entry.path) for entry in entries if entry.name.endswith(".json")]
     except OSError:
         return []

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from burnmeter import ladder
+from burnmeter.bucket import Bucket
 from burnmeter.keys import BY, CHOICES, INNER, KEYS, SCHEMA
 from burnmeter.ladder import Rung
 
@@ -94,6 +95,8 @@ class Plan:
     """Whether arming sends a test notice through each new channel."""
     health: Mapping[str, Any] | None = None
     """{address, port} at which the meter answers questions; None: nowhere."""
+    replica: Bucket | None = None
+    """Where a copy of the ledger is kept."""
 
     @property
     def pages(self) -> tuple[str, int] | None:
@@ -209,6 +212,7 @@ def _plan(found: Mapping[str, Any]) -> Plan:
         terminals=Path(found["terminals"]),
         test_channels=found["test_channels"],
         health=found["health"],
+        replica=Bucket(**found["replica"]) if found["replica"] else None,
         owner=Owner(name=owner["name"], limit=_money(owner, "limit"), folder=Path(owner["folder"])) if owner else None,
     )
 

@@ -42,7 +42,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-_OPENER = urllib.request.build_opener(_NoRedirects)
+OPENER = urllib.request.build_opener(_NoRedirects)
 
 
 def encoded(content: Any) -> bytes:
@@ -53,7 +53,7 @@ def encoded(content: Any) -> bytes:
 def send(post: Post) -> bytes:
     """Post it and return the answer, cut at 64 KiB; raise DeliveryError for anything but a 2xx."""
     try:
-        with _OPENER.open(_request(post), timeout=_TIMEOUT_S) as answer:
+        with OPENER.open(_request(post), timeout=_TIMEOUT_S) as answer:
             return bytes(answer.read(_MOST_BYTES))
     except urllib.error.HTTPError as error:
         with contextlib.closing(error):

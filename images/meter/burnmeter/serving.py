@@ -17,57 +17,78 @@ from burnmeter.health import Health, to_supervisor
 from burnmeter.machine import Machine
 
 _CHECK_S = 1.0
-Wanted = tuple[str, int] | None
-"""Address and port; None: no page is wanted."""
+Place = tuple[str, int]
+"""Address and port."""
+Asked = Callable[[], Sequence[tuple[Health, Place | None]]]
+"""Tells every experiment's health, and where its pages are wanted; None: nowhere."""
 
 
-def attend(healths: Sequence[Health], wanted: Callable[[], Wanted], log: Callable[[str], None]) -> None:
-    """Start the thread that checks every second, and has the pages at the wanted place; it ends with the process."""
-    threading.Thread(target=_attend, args=(healths, Pages(healths, log), wanted), daemon=True).start()
+def attend(asked: Asked, log: Callable[[str], None]) -> None:
+    """Start the thread that checks every second, and has the pages where they are wanted; it ends with the process."""
+    threading.Thread(target=_attend, args=(asked, Places(log)), daemon=True).start()
 
 
-def _attend(healths: Sequence[Health], pages: Pages, wanted: Callable[[], Wanted]) -> None:
+def _attend(asked: Asked, places: Places) -> None:
     pause = threading.Event()
     while not pause.wait(_CHECK_S):
-        pages.move(wanted())
-        late = [one for one in healths if not one.check()]
+        found = asked()
+        places.follow(found)
+        late = [health for health, _ in found if not health.check()]
         if not late:
             to_supervisor("WATCHDOG=1")
 
 
-class Pages:
-    """The server, where there is one."""
+class Places:
+    """The pages of one process: experiments that want the same place share it."""
 
-    def __init__(self, healths: Sequence[Health], log: Callable[[str], None]) -> None:
-        self._healths, self._log, self._machine = healths, log, Machine()
+    def __init__(self, log: Callable[[str], None]) -> None:
+        self._log, self._machine = log, Machine()
+        self._pages: dict[Place, Pages] = {}
+
+    def follow(self, found: Sequence[tuple[Health, Place | None]]) -> None:
+        """Listen where somebody wants it, and nowhere else; a port that is taken is said once, and tried again."""
+        wanted: dict[Place, list[Health]] = {}
+        for health, place in found:
+            if place is not None:
+                wanted.setdefault(place, []).append(health)
+        for place in self._pages.keys() - wanted.keys():
+            self._pages.pop(place).close()
+        for place, healths in wanted.items():
+            if place not in self._pages:
+                self._pages[place] = Pages(place, self._machine)
+            if words := self._pages[place].show(healths):
+                self._log(words)
+
+
+class Pages:
+    """What stands at one place."""
+
+    def __init__(self, place: Place, machine: Machine) -> None:
+        self._place, self._machine = place, machine
+        self._healths: Sequence[Health] = ()
         self._server: _Server | None = None
-        self._at: Wanted = None
         self._told = ""
 
-    def move(self, to: Wanted) -> None:
-        """Listen there and nowhere else; a port that is taken is said once, and tried again."""
-        if to == self._at:
-            return
-        self.close()
-        if to is None:
-            return
+    def show(self, healths: Sequence[Health]) -> str:
+        """Show these from now on; return why nobody can see them, once."""
+        self._healths = healths
+        if self._server is not None:
+            return ""
         try:
-            self._server = _Server(to, self)
+            self._server = _Server(self._place, self)
         except OSError as error:
-            words = f"no pages at {to[0]} port {to[1]}: {error.strerror}"
-            if words != self._told:
-                self._log(words)
-            self._told = words
-            return
-        self._at, self._told = to, ""
+            words = f"no pages at {self._place[0]} port {self._place[1]}: {error.strerror}"
+            news, self._told = words if words != self._told else "", words
+            return news
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return ""
 
     def close(self) -> None:
         """Listen no more."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
-        self._server, self._at = None, None
+        self._server = None
 
     def healthz(self) -> tuple[HTTPStatus, str, str]:
         """200 while all is well; 503 with what is not."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from burnmeter import clock
 from burnmeter.instance import Sample
@@ -16,17 +18,8 @@ from burnmeter.plan import Plan
 HEARTBEAT, ANSWER, REQUEST = "heartbeat", "checkpoint.done", "checkpoint.json"
 """Files in the plan's folder of signs: touched at each step; written when a checkpoint is; the request for one."""
 _LIBRARY = "libnvidia-ml.so.1"
-
-
-def with_signs(seen: Sample, plan: Plan, now: clock.Moment, utilisation: int | None) -> Sample:
-    """Return the sample with the signs that the plan's ladder asks for."""
-    if not seen.alive:
-        return seen
-    if plan.idle is not None:
-        seen = replace(seen, utilisation=utilisation, attended=attended(plan.terminals, plan.idle.for_s, now.wall))
-    if plan.signs is not None:
-        seen = replace(seen, step=step(plan.signs / HEARTBEAT), acknowledged=(plan.signs / ANSWER).exists())
-    return seen
+_SHARED_S = 1.0
+"""So long many experiments share one answer."""
 
 
 def step(heartbeat: Path) -> str:
@@ -36,15 +29,6 @@ def step(heartbeat: Path) -> str:
     except OSError:
         return ""
     return f"{found.st_mtime_ns}-{found.st_size}-{found.st_ino}"
-
-
-def attended(terminals: Path, for_s: float, wall: float) -> bool:
-    """Whether a key was pressed at a terminal in the last `for_s` seconds: its device was read from."""
-    try:
-        with os.scandir(terminals) as entries:
-            return any(entry.name.isdigit() and entry.stat().st_atime > wall - for_s for entry in entries)
-    except OSError:
-        return False
 
 
 class Gpus:
@@ -62,7 +46,7 @@ class Gpus:
         The driver averages over up to a second: many experiments on one machine share one answer for so long.
         """
         now = time.monotonic()
-        if self._last is None or now - self._last[0] >= 1.0:
+        if self._last is None or now - self._last[0] >= _SHARED_S:
             self._last = (now, self._busiest())
         return self._last[1]
 
@@ -93,3 +77,47 @@ class Gpus:
         if library.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(index), ctypes.byref(handle)):
             return None
         return None if library.nvmlDeviceGetUtilizationRates(handle, ctypes.byref(shares)) else int(shares[0])
+
+
+class Terminals:
+    """The terminals of this machine: a device that was read from is a key that was pressed."""
+
+    def __init__(self) -> None:
+        self._last: dict[Path, tuple[float, float]] = {}
+
+    def attended(self, terminals: Path, for_s: float, wall: float) -> bool:
+        """Whether a key was pressed in the last `for_s` seconds; many experiments on one machine look once a second."""
+        now = time.monotonic()
+        looked, pressed = self._last.get(terminals, (-math.inf, -math.inf))
+        if now - looked >= _SHARED_S:
+            pressed = _last_key(terminals)
+            self._last[terminals] = (now, pressed)
+        return pressed > wall - for_s
+
+
+def _last_key(terminals: Path) -> float:
+    try:
+        with os.scandir(terminals) as entries:
+            return max((entry.stat().st_atime for entry in entries if entry.name.isdigit()), default=-math.inf)
+    except OSError:
+        return -math.inf
+
+
+class Signs:
+    """Everything of one machine that tells work from idleness, for all experiments on it."""
+
+    def __init__(self, utilisation: Callable[[], int | None] = lambda: None) -> None:
+        self._utilisation = utilisation
+        self._terminals = Terminals()
+
+    def seen(self, sample: Sample, plan: Plan, now: clock.Moment) -> Sample:
+        """Return the sample with the signs that the plan's ladder asks for."""
+        if not sample.alive:
+            return sample
+        found: dict[str, Any] = {}
+        if plan.idle is not None:
+            attended = self._terminals.attended(plan.terminals, plan.idle.for_s, now.wall)
+            found = {"utilisation": self._utilisation(), "attended": attended}
+        if plan.signs is not None:
+            found |= {"step": step(plan.signs / HEARTBEAT), "acknowledged": (plan.signs / ANSWER).exists()}
+        return replace(sample, **found) if found else sample

@@ -70,6 +70,8 @@ class State(NamedTuple):
     """(limit, owner's limit, lifetime in seconds) as the plan said when it was armed."""
     lifetime_s: float | None = None
     """An extended lifetime; None: the plan's."""
+    terms: int = 0
+    """How often a lifetime was stated or extended."""
     currency: str = ""
     prices: Prices | None = None
     accounts: Mapping[str, Account] = MappingProxyType({})
@@ -114,9 +116,11 @@ def fold(records: Iterable[Mapping[str, Any]], state: State | None = None) -> St
 
 def _armed(state: State, record: Mapping[str, Any]) -> State:
     limit, owner_limit, lifetime_s = record["limit"], record.get("owner_limit", ""), record.get("lifetime_s", 0.0)
+    same = state.stated is not None and state.stated[2] == lifetime_s and state.lifetime_s is None
     return state._replace(
         epoch=record["epoch"],
         limit=Decimal(limit),
+        terms=state.terms + (not same),
         stated=(limit, owner_limit, lifetime_s),
         lifetime_s=None,
         currency=record.get("currency", ""),
@@ -177,6 +181,7 @@ def _extended(state: State, record: Mapping[str, Any]) -> State:
         epoch=state.epoch + (limit is not None),
         limit=state.limit if limit is None else Decimal(limit),
         lifetime_s=state.lifetime_s if lifetime_s is None else lifetime_s,
+        terms=state.terms + (lifetime_s is not None),
         orders=state.orders | {record["order"]},
     )
 

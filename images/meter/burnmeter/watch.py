@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from burnmeter import clock, process, signs
+from burnmeter import clock, process, serving, signs
 from burnmeter.book import Pace
 from burnmeter.ledger import LedgerError
 from burnmeter.loop import Bell, Crowd
@@ -20,6 +20,8 @@ LEAVE = "disarmed"
 _PACE = Pace(status_s=60.0, sync_s=900.0)
 """Among thousands: else the disk is busy with what nobody reads."""
 _SPARE_FILES = 200
+_FEW = 100_000
+"""Objects between two searches for circles: a look leaves none."""
 
 
 class Watch:
@@ -27,7 +29,7 @@ class Watch:
 
     def __init__(self, folder: Path, told: Callable[[float, float], None] | None = None) -> None:
         self._folder = folder
-        self._gpus = signs.Gpus()
+        self._signs = signs.Signs(signs.Gpus().utilisation)
         self._refused: dict[Path, str] = {}
         self._most = _allow_many_files()
         self.crowd = Crowd(told)
@@ -49,7 +51,7 @@ class Watch:
             self._refuse(folder, f"{self._most} experiments are open, as many as `ulimit -n` allows")
             return
         try:
-            meter = Meter(folder, self._gpus.utilisation, _PACE)
+            meter = Meter(folder, self._signs, _PACE)
             process.record(folder)
         except (LedgerError, PlanError, OSError) as trouble:
             self._refuse(folder, str(trouble))
@@ -59,7 +61,7 @@ class Watch:
 
     def _refuse(self, folder: Path, words: str) -> None:
         if self._refused.get(folder) != words:
-            print(f"{clock.iso(clock.now().wall)} {folder} is not watched: {words}", file=sys.stderr, flush=True)
+            say(f"{clock.iso(clock.now().wall)} {folder} is not watched: {words}")
             self._refused[folder] = words
 
 
@@ -70,9 +72,16 @@ def run(
     bell, watch = Bell(), Watch(folder, told)
     watch.refresh()
     gc.freeze()  # what thousands of plans consist of is not looked through again and again
+    gc.set_threshold(_FEW)
     process.record(folder)
+    serving.attend(lambda: [(meter.health, meter.plan.pages) for meter in watch.crowd.meters], say)
     watch.crowd.run(bell, watch.refresh, over)
     return len(watch.crowd.folders)
+
+
+def say(text: str) -> None:
+    """To the process's own log."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def plans_below(folder: Path) -> Iterator[Path]:

@@ -31,6 +31,8 @@ class Watchdog:
 
     def report(self, name: str, reason: str, now_s: float) -> None:
         """Say how `name` stands: an empty reason means well."""
+        if not reason and name not in self._told:
+            return
         with self._lock:
             known = self._told.get(name)
             if reason and known:

@@ -23,6 +23,8 @@ def _why(view: View, rung: Rung) -> str:
     if rung.cause in ladder.MONEY:
         owner = f" by all of {view.plan.owner.name}" if rung.cause == ladder.OWNER and view.plan.owner else ""
         return f"{share(view.purses[rung.cause], view.plan.currency)} is spent{owner}"
+    if rung.cause == ladder.LIFETIME:
+        return f"{_hours(float(view.seen.living_s))} of a lifetime of {_hours(view.lifetime_s)} are over"
     if rung.cause == ladder.IDLE:
         return f"idle for {_minutes(view.state.quiet.seconds)}, at {_rate(view)}"
     if rung.cause == ladder.STALL:
@@ -48,6 +50,10 @@ def _refused(name: str) -> str:
 
 
 def _alarm(view: View, rung: Rung) -> str:
+    if rung.cause == ladder.LIFETIME:
+        return (
+            f"the instance ends itself in {_minutes(view.life_left_s)}, disks stay; what prevents that: {rung.way_back}"
+        )
     if rung.before_s:
         return f"the limit comes in {_minutes(rung.before_s)} at the present rate"
     if rung.forecast:

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.meter.channels.peers import HOME, Experiment
+from tests.meter.channels.peers import HOME, Experiment, until
+from tests.podman import IMAGE, Podman, podman
 
+__all__ = ["podman"]
 UNIT = Path(HOME) / "systemd" / "burnmeter@.service"
 DOCKERFILE = Path(HOME) / "Dockerfile"
 PYTHON = "/usr/bin/python3"
@@ -80,3 +82,31 @@ exec setpriv --reuid 65532 --regid 65532 --clear-groups --no-new-privs --inh-cap
     done = subprocess.run(confined, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert '"ok": true' in done.stdout
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("buildah"), reason="needs root, and a program that builds images"
+)
+def test_the_image_is_built_and_watches_in_its_confines(experiment: Experiment, podman: Podman) -> None:
+    """By a real builder and runtime, on an image that holds this machine's Python instead of the registry's."""
+    environment = {**os.environ, **podman.environment}
+    built = ["buildah", "build", "--isolation", "chroot", "--format", "docker", "--build-arg", f"BASE={IMAGE}"]
+    subprocess.run([*built, "-t", "burnmeter", HOME], env=environment, check=True, capture_output=True)
+    meter = experiment.meter
+    meter.mkdir()
+    (meter / "plan.json").write_text(json.dumps(experiment.plan(folder="/meter", instance="/nowhere")))
+    for path in (meter, meter / "plan.json"):
+        os.chown(path, 65532, 65532)
+    confines = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--network", "none"]
+    name = podman.ask("run", "-d", *confines, "-v", f"{meter}:/meter", "localhost/burnmeter")
+    try:
+        until((meter / "status.json").exists, podman.ask("logs", name) or "its first look")
+        assert '"ok": true' in podman.ask("exec", name, "python3", "-m", "burnmeter", "healthy", "/meter")
+        assert (meter / "ledger.jsonl").stat().st_uid == 65532
+        told = "import os; os.open('/probe', os.O_CREAT)"
+        refused = subprocess.run(["podman", "exec", name, "python3", "-c", told], env=environment, check=False)
+        assert refused.returncode == 1, "the root is read-only"
+        podman.ask("stop", "-t", "20", name)
+        assert podman.ask("inspect", "--format", "{{.State.ExitCode}}", name) == "0", "it closes its accounts"
+    finally:
+        podman.ask("rm", "-f", name)

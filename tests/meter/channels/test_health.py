@@ -16,12 +16,15 @@ from typing import Any
 
 import pytest
 
-from burnmeter import health, trial
+from burnmeter import decide, health, trial
 from burnmeter import plan as plans
 from burnmeter.channels import Notice
 from burnmeter.health import Health, Pulse
+from burnmeter.meter import Meter
 from burnmeter.watchdog import QUIET_S, Watchdog
 from tests.meter.channels.peers import Answer, Experiment, HttpPeer, free_port, until
+from tests.meter.plans import plan_json
+from tests.meter.real import environment
 
 STATUS: dict[str, Any] = {
     "experiment": "x",
@@ -59,7 +62,7 @@ def test_a_trouble_is_told_when_it_begins_and_when_it_is_over() -> None:
 
 def test_a_look_that_does_not_come_is_told_on_every_channel(tmp_path: Path) -> None:
     told: list[Notice] = []
-    own = Health(tmp_path, told.append)
+    own = Health(tmp_path, told.append, STATUS)
     assert own.check()
     own.beat(Pulse(status=STATUS, due_s=15))
     assert own.check()
@@ -72,6 +75,41 @@ def test_a_look_that_does_not_come_is_told_on_every_channel(tmp_path: Path) -> N
     own.beat(Pulse(status=STATUS, due_s=15))
     assert own.check()
     assert own.wrong == {}
+
+
+def test_a_look_that_breaks_is_told_and_the_next_ones_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever breaks it, be it the very first; the experiments beside it are looked at all the same."""
+    meters = []
+    for name in ("broken", "sound"):
+        (tmp_path / name).mkdir()
+        channels = [{"kind": "log", "path": str(tmp_path / "alarms")}]
+        plan = plan_json(tmp_path / name, tmp_path / "none", experiment=name, channels=channels, tick_s=1)
+        (tmp_path / name / "plan.json").write_text(json.dumps(plan))
+        meters.append(Meter(tmp_path / name))
+
+    def decided(view: decide.View) -> tuple[decide.Action, ...]:
+        if view.plan.experiment == "broken":
+            raise NotImplementedError("nobody thought of that")
+        return ()
+
+    monkeypatch.setattr(decide, "due", decided)
+    for meter in meters * 2:
+        meter.tick()
+    broken, sound = meters
+    assert (broken.health.looks, sound.health.looks) == (0, 2)
+    assert broken.wait_s == 1, "it is tried again at the next tick"
+    text = until(lambda: (tmp_path / "alarms").exists() and (tmp_path / "alarms").read_text(), "people are told")
+    assert [json.loads(line)["text"] for line in text.splitlines()] == [
+        "broken: the meter cannot look: NotImplementedError; the compute's own deadline still holds"
+    ]
+    assert "nobody thought of that" in capsys.readouterr().err, "what exactly stands in the log"
+    monkeypatch.undo()
+    broken.tick()
+    assert (broken.health.looks, broken.health.wrong) == (1, {})
+    for meter in meters:
+        meter.finish()
 
 
 def test_pages_say_well_and_not_well_and_every_channel_hears_of_a_blind_meter(experiment: Experiment) -> None:
@@ -109,6 +147,46 @@ def test_a_taken_port_ends_no_meter(experiment: Experiment) -> None:
         until(lambda: "no pages at 127.0.0.1" in log.read_text(), "it is said")
         looked = (experiment.meter / "heartbeat").stat().st_mtime
         until(lambda: (experiment.meter / "heartbeat").stat().st_mtime > looked, "it goes on looking")
+
+
+def test_one_process_for_many_answers_where_each_of_them_wants_it(tmp_path: Path) -> None:
+    """Two share a page, a third has its own; one that leaves takes its page along."""
+    ports = free_port(), free_port()
+    for name, port in zip("abc", (ports[0], ports[0], ports[1]), strict=True):
+        (tmp_path / name).mkdir()
+        pages = {"address": "127.0.0.1", "port": port}
+        plan = plan_json(tmp_path / name, tmp_path / "none", experiment=name, health=pages)
+        (tmp_path / name / "plan.json").write_text(json.dumps(plan))
+    watcher = subprocess.Popen([sys.executable, "-m", "burnmeter", "watch", tmp_path], env=environment())
+    try:
+        for port in ports:
+            until(lambda port=port: _page(port, "healthz")[0] == 200, "well")
+        shared, own = (_page(port, "metrics")[1] for port in ports)
+        assert all(f'burnin_looks_total{{experiment="{name}"}}' in shared for name in "ab")
+        assert 'experiment="c"' not in shared
+        assert 'burnin_budget_limit{experiment="c",currency="USD"} 1000000.0' in own
+        assert 'experiment="a"' not in own
+        (tmp_path / "c" / "disarmed").touch()
+        watcher.send_signal(signal.SIGHUP)
+        until(lambda: _page(ports[1], "healthz")[0] == 0, "nobody is left there")
+        (tmp_path / "a" / "ledger.jsonl").unlink()
+        assert "a/ledger" in until(lambda: (page := _page(ports[0], "healthz"))[0] == 503 and page[1], "not well")
+    finally:
+        watcher.terminate()
+        assert watcher.wait(60) == 0
+
+
+def test_where_no_channel_answers_nothing_begins(experiment: Experiment) -> None:
+    """One that answers is enough, also one that answered before; who wants no test gets none."""
+    with HttpPeer(Answer(status=500)) as peer:
+        dead = [{"kind": "slack", "url": peer.url}, {"kind": "teams", "url": peer.url}]
+        refused = experiment.call("arm", channels=dead)
+        assert refused.returncode == 1
+        assert "no channel answered" in refused.stderr
+        assert "channel 1 (teams): answered 500" in refused.stderr
+        assert experiment.call("arm", channels=dead, test_channels=False).returncode == 0
+        alive = [*dead, {"kind": "log", "path": str(experiment.folder / "alarms")}]
+        assert [bool(one["answered"]) for one in experiment.arm(channels=alive)["channels"]] == [False, False, True]
 
 
 def test_from_outside_a_frozen_meter_is_not_healthy(experiment: Experiment) -> None:

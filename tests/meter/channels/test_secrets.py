@@ -41,10 +41,14 @@ def test_a_canary_is_found_nowhere(experiment: Experiment, tmp_path: Path) -> No
     with HttpPeer(answer) as peer:
         peer.status_of = _status_of
         plan = {"channels": _channels(peer.url, tmp_path), "health": {"address": "127.0.0.1", "port": port}}
+        experiment.arm()  # the ledger is there: a bucket that refuses is not asked for it
+        named = ("endpoint", "bucket", "prefix", "region", "access_key", "secret_key")
+        plan["replica"] = {name: f"{CANARY}-{name}" for name in named} | {"endpoint": peer.url}
         armed = experiment.call("arm", **plan, alarm_percent=[1], compute_per_h="36000")
         pid = json.loads(armed.stdout)["pid"]
         said = [armed.stdout, armed.stderr, *_pages(port)]
         until(lambda: "(slack): answered 500" in _status(experiment), "failures are told")
+        until(lambda: "the ledger is not copied" in _status(experiment), "that of the bucket too")
         for word in ("test", "status", "healthy"):
             done = experiment.call(word, str(experiment.meter))
             said += [done.stdout, done.stderr]
