@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from components.catalog import durations
 from components.catalog.checks import CHECKS, Check
 from components.catalog.gpus import FAIL_SHARE, GPUS, Gpu, Measured, fabric, lookup
 from components.catalog.levels import LEVEL_DEADLINE_S
 
+HALVES = ("cuda", "nccl")
+"""One device at a time, then between devices: the graph shows which half failed."""
 FEWEST, MOST = 2, 4
 """Ranks of a rehearsal: two can talk, and more than four only crowd a CPU."""
-_ITERATIONS = {"quick": 1, "full": 3, "soak": 50}
+_ITERATIONS = {"quick": 1, "full": 2, "soak": 50}
 """How often a level repeats what a quick one does once."""
 
 _LANES = 16
@@ -43,6 +46,7 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
     """Return the plan as JSON, see docs/schemas/plan.json."""
     rehearsal = request.gpu_model is None
     ranks = min(max(request.gpu_count, FEWEST), MOST) if rehearsal else request.gpu_count
+    rows = [_row(check, request, ranks) for check in CHECKS if _belongs(check, request, ranks)]
     return {
         "schema": "burnin.plan/1",
         "experiment": request.experiment,
@@ -56,8 +60,9 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
         "transport": None if rehearsal or request.transport is None else dict(request.transport),
         "accept_no_expectation": request.accept_no_expectation,
         "deadline_s": LEVEL_DEADLINE_S[request.level] // 2,
+        "expected_s": round(_start_s(rehearsal) + sum(row["expected_s"] for row in rows), 1),
         "log_dir": request.log_dir,
-        "checks": [_row(check, request) for check in CHECKS if _belongs(check, request, ranks)],
+        "checks": rows,
     }
 
 
@@ -96,7 +101,11 @@ def _details(row: Gpu, count: int) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _row(check: Check, request: PlanRequest) -> dict[str, Any]:
+def _start_s(rehearsal: bool) -> float:  # noqa: FBT001  # read as the plan's own word
+    return durations.START["rehearsal" if rehearsal else "gpu"].seconds({}, 0)
+
+
+def _row(check: Check, request: PlanRequest, ranks: int) -> dict[str, Any]:
     """One check's row; a known measurement adds the size at which it was taken, which then is the judged one."""
     params = dict(check.rehearsal if request.gpu_model is None else check.gpu)
     known = lookup(request.gpu_model, check.name, request.gpu_count) if request.gpu_model else None
@@ -109,8 +118,10 @@ def _row(check: Check, request: PlanRequest) -> dict[str, Any]:
         params["folders"] = list(request.folders)
     if "sizes" in params:
         params["sizes"] = [*params["sizes"], *([known.size] if known and known.size else [])]
+    length = (durations.REHEARSAL if request.gpu_model is None else durations.GPU)[check.name]
     return {
         "name": check.name,
+        "expected_s": round(length.seconds(params, ranks), 2),
         "deadline_s": min(check.deadline_s * _ITERATIONS[request.level], LEVEL_DEADLINE_S[request.level] // 2),
         "requires": list(check.requires),
         "params": params,

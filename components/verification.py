@@ -9,12 +9,10 @@ import pulumi
 
 from components.config import Experiment
 from components.pinned import pinned
-from components.plan import PlanRequest, make_plan
+from components.plan import HALVES, PlanRequest, make_plan
 from components.platforms import Machine, Platform, ProofArgs
 from components.tokens import TOKENS
 
-HALVES = ("cuda", "nccl")
-"""One device at a time, then between devices: the graph shows which half failed."""
 _SPARE_S = 120
 """Beyond the plan's own deadline: start-up and the grace of a stopped process group."""
 WORST_FIRST = ("failed", "could_not_run", "no_expectation", "rehearsed", "passed")

@@ -118,6 +118,8 @@ def _told(answer: dict[str, Any], folder: Path | None) -> bool:
 def _proved(job: launcher.Job) -> dict[str, Any]:
     """Run the checks; an end that somebody asks for still leaves a verdict for each."""
     proof = Proof(job, words.line if torchrun.speaks() else lambda *_: None)
+    if torchrun.speaks():
+        words.ahead(job.plan)
     try:
         proof.run()
     except _Stopped as stopped:

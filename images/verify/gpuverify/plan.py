@@ -34,7 +34,7 @@ _KEYS: _Kinds = {
     "log_dir": (str,),
     "checks": (list,),
 }
-_OPTIONAL: _Kinds = {"fault": (str, _NOTHING), "transport": (dict, _NOTHING)}
+_OPTIONAL: _Kinds = {"fault": (str, _NOTHING), "transport": (dict, _NOTHING), "expected_s": (int, float)}
 _GPU_KEYS: _Kinds = {
     "model": (str,),
     "names": (list,),
@@ -57,6 +57,7 @@ _CHECK_KEYS: _Kinds = {
     "params": (dict,),
     "floors": (dict, _NOTHING),
 }
+_CHECK_OPTIONAL: _Kinds = {"expected_s": (int, float)}
 
 
 class PlanError(Exception):
@@ -73,7 +74,9 @@ def read(text: str) -> dict[str, Any]:
         )
     problems = [*_shape("plan", plan, _KEYS, _OPTIONAL)]
     if not problems:
-        problems = [p for i, row in enumerate(plan["checks"]) for p in _shape(f"checks[{i}]", row, _CHECK_KEYS)]
+        problems = [
+            p for i, row in enumerate(plan["checks"]) for p in _shape(f"checks[{i}]", row, _CHECK_KEYS, _CHECK_OPTIONAL)
+        ]
         problems += [] if plan["gpu"] is None else _shape("gpu", plan["gpu"], _GPU_KEYS, _GPU_OPTIONAL)
     if not problems:
         problems = [
@@ -138,5 +141,6 @@ def _rules(plan: Mapping[str, Any]) -> Iterator[_Rule]:
     wrong = list(expected.problems(plan["transport"])) if plan.get("transport") is not None else []
     yield _Rule("transport", not wrong, "the road that was paid for", "; ".join(wrong))
     yield _Rule("deadline_s", is_positive(plan["deadline_s"]), "seconds above 0", plan["deadline_s"])
+    yield _Rule("expected_s", is_positive(plan.get("expected_s", 1)), "seconds above 0", plan.get("expected_s"))
     for index, row in enumerate(plan["checks"]):
         yield _Rule(f"checks[{index}].deadline_s", is_positive(row["deadline_s"]), "seconds above 0", row["deadline_s"])

@@ -18,6 +18,12 @@ _FIGURE = 41
 _CONSEQUENCES = ("not reached: ", "needs ")
 
 
+def ahead(plan: Mapping[str, Any]) -> None:
+    """Print how many checks come, and how long they take."""
+    about = f"about {plan['expected_s']:.0f} s, " if "expected_s" in plan else ""
+    _print(f"{len(plan['checks'])} checks, {about}at most {plan['deadline_s']:g} s")
+
+
 def line(name: str, verdict: Verdict, seconds: float) -> None:
     """Print one check's end, with its main figure."""
     figure = next((f"{key} {value}" for key, value in verdict.figures.items()), "")
