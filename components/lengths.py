@@ -29,6 +29,8 @@ def _request(experiment: Experiment, half: str) -> PlanRequest:
         gpu_count=instances.per_node,
         log_dir="",
         accept_no_expectation=False,
+        only=experiment.verification.only,
+        skip=experiment.verification.skip,
         folders=tuple(disk.mount for disk in experiment.disks),
         transport=None if instances.network is None else instances.network.model_dump(),
     )

@@ -38,6 +38,10 @@ class PlanRequest:
     accept_no_expectation: bool
     folders: tuple[str, ...] = ()
     """Where the experiment's disks are found on the machine."""
+    only: tuple[str, ...] = ()
+    """Checks that were asked for, to run with what they need; empty: all."""
+    skip: tuple[str, ...] = ()
+    """Checks that must not run, whatever needs them."""
     transport: Mapping[str, Any] | None = None
     """The road between cards that was paid for, see gpuverify/transport/expected.py; None: what the card's board has."""
 
@@ -47,6 +51,7 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
     rehearsal = request.gpu_model is None
     ranks = min(max(request.gpu_count, FEWEST), MOST) if rehearsal else request.gpu_count
     rows = [_row(check, request, ranks) for check in CHECKS if _belongs(check, request, ranks)]
+    asked = [row for row in rows if row["name"] in _asked(rows, request)]
     return {
         "schema": "burnin.plan/1",
         "experiment": request.experiment,
@@ -60,9 +65,11 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
         "transport": None if rehearsal or request.transport is None else dict(request.transport),
         "accept_no_expectation": request.accept_no_expectation,
         "deadline_s": LEVEL_DEADLINE_S[request.level] // 2,
-        "expected_s": round(_start_s(rehearsal) + sum(row["expected_s"] for row in rows), 1),
+        "expected_s": _expected_s(asked, rehearsal),
         "log_dir": request.log_dir,
-        "checks": rows,
+        "partial": bool(request.only or request.skip),
+        "left_out": [row["name"] for row in rows if row not in asked],
+        "checks": asked,
     }
 
 
@@ -101,8 +108,18 @@ def _details(row: Gpu, count: int) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _start_s(rehearsal: bool) -> float:  # noqa: FBT001  # read as the plan's own word
-    return durations.START["rehearsal" if rehearsal else "gpu"].seconds({}, 0)
+def _asked(rows: list[dict[str, Any]], request: PlanRequest) -> set[str]:
+    """Names of what is asked for; each comes behind what it needs, so from the last to the first, it brings that along."""
+    asked = set(request.only) or {row["name"] for row in rows}
+    for row in reversed(rows):
+        asked |= set(row["requires"]) if row["name"] in asked else set()
+    return asked - set(request.skip)
+
+
+def _expected_s(rows: list[dict[str, Any]], rehearsal: bool) -> float:  # noqa: FBT001  # the plan's own word
+    """A plan without a check starts nothing, and a tenth of a second is what saying so takes."""
+    start = durations.START["rehearsal" if rehearsal else "gpu"].seconds({}, 0)
+    return round(start + sum(row["expected_s"] for row in rows), 1) if rows else 0.1
 
 
 def _row(check: Check, request: PlanRequest, ranks: int) -> dict[str, Any]:

@@ -34,7 +34,10 @@ _KEYS: _Kinds = {
     "log_dir": (str,),
     "checks": (list,),
 }
-_OPTIONAL: _Kinds = {"fault": (str, _NOTHING), "transport": (dict, _NOTHING), "expected_s": (int, float)}
+_OPTIONAL: _Kinds = {
+    "fault": (str, _NOTHING), "transport": (dict, _NOTHING), "expected_s": (int, float),
+    "partial": (bool,), "left_out": (list,),
+}  # fmt: skip
 _GPU_KEYS: _Kinds = {
     "model": (str,),
     "names": (list,),
@@ -127,7 +130,14 @@ def _rules(plan: Mapping[str, Any]) -> Iterator[_Rule]:
     names = [row["name"] for row in plan["checks"]]
     unknown = [name for name in names if name not in BY_NAME]
     yield _Rule("checks", not unknown, f"checks that this gpuverify knows ({', '.join(BY_NAME)})", unknown)
-    yield _Rule("checks", bool(names) and len(set(names)) == len(names), "one or more, each once", names)
+    left_out = plan.get("left_out", [])
+    strange = [name for name in left_out if not isinstance(name, str) or name not in BY_NAME]
+    yield _Rule("left_out", not strange, "checks that this gpuverify knows", strange)
+    yield _Rule(
+        "left_out", not left_out or plan.get("partial") is True, "empty in a plan that is not partial", left_out
+    )
+    every = [*names, *map(str, left_out)]
+    yield _Rule("checks", bool(every) and len(set(every)) == len(every), "one or more, each once", every)
     yield _Rule("ranks", 1 <= plan["ranks"] <= _MOST_RANKS, f"1 to {_MOST_RANKS}", plan["ranks"])
     yield _Rule("device", plan["device"] in DEVICES, " or ".join(DEVICES), plan["device"])
     yield _Rule("backend", plan["backend"] in _BACKENDS, " or ".join(_BACKENDS), plan["backend"])

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gpuverify import errors, launcher, sight
+from gpuverify import errors, launcher, parts, sight
 from gpuverify.board import Board
 from gpuverify.checks import BY_NAME
 from gpuverify.judging import judged, named
@@ -104,9 +104,11 @@ class Proof:
     def _unmet(self, name: str) -> Verdict | None:
         """Return a verdict that names the first prerequisite without a good end; None when all have one (or still run)."""
         for required in self._rows[name]["requires"]:
+            if required in self._plan.get("left_out", ()):
+                return could_not_run(f"needs {required}, which was {parts.LEFT_OUT}")
             if required not in self._rows:
                 return could_not_run(f"needs {required}, which the plan does not have")
-            earlier = self._raw.get(required)
+            earlier = self._raw.get(required) or self._unmet(required)
             if earlier is not None and earlier.word not in (PASSED, NO_EXPECTATION):
                 return could_not_run(f"needs {required}, which is {earlier.word}", rank=earlier.rank)
         return None

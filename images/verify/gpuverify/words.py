@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpuverify import parts
 from gpuverify.judging import FAULT
 from gpuverify.verdicts import FAILED, GOOD, Verdict
 
@@ -45,13 +46,16 @@ def block(result: Mapping[str, Any]) -> None:
 
 
 def _bad(checks: Sequence[Mapping[str, Any]]) -> None:
-    bad = [check for check in checks if check["verdict"] not in GOOD]
+    bad = [check for check in checks if check["verdict"] not in GOOD and check["reason"] != parts.LEFT_OUT]
+    absent = [check["name"] for check in checks if check["reason"] == parts.LEFT_OUT]
     later = [check for check in bad if check["reason"].startswith(_CONSEQUENCES)]
     planted = [check for check in bad if check["reason"].startswith(FAULT)]
     for check in bad:
         if check not in later and check not in planted:
             _print("")
             _block_of(check)
+    if absent:
+        field("left out", f"{', '.join(absent)}: on request; {parts.WHOLE}")
     if later:
         field("not reached", ", ".join(check["name"] for check in later))
     if planted:
