@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpuverify import baseline
 from gpuverify.checks import BY_NAME
 from gpuverify.device import DEVICES
 from gpuverify.faults import FAULTS
@@ -36,7 +37,7 @@ _KEYS: _Kinds = {
 }
 _OPTIONAL: _Kinds = {
     "fault": (str, _NOTHING), "transport": (dict, _NOTHING), "expected_s": (int, float),
-    "partial": (bool,), "left_out": (list,),
+    "baseline": (dict, _NOTHING), "partial": (bool,), "left_out": (list,),
 }  # fmt: skip
 _GPU_KEYS: _Kinds = {
     "model": (str,),
@@ -60,7 +61,14 @@ _CHECK_KEYS: _Kinds = {
     "params": (dict,),
     "floors": (dict, _NOTHING),
 }
-_CHECK_OPTIONAL: _Kinds = {"expected_s": (int, float)}
+_CHECK_OPTIONAL: _Kinds = {"expected_s": (int, float), "baseline": (list,)}
+_BASELINE_KEYS: _Kinds = {
+    "accepted_at": (str,),
+    "made_with": (str,),
+    "applies": (bool,),
+    "why": (str,),
+    "notes": (list,),
+}
 
 
 class PlanError(Exception):
@@ -80,6 +88,8 @@ def read(text: str) -> dict[str, Any]:
         problems = [
             p for i, row in enumerate(plan["checks"]) for p in _shape(f"checks[{i}]", row, _CHECK_KEYS, _CHECK_OPTIONAL)
         ]
+        good = plan.get("baseline")
+        problems += [] if good is None else _shape("baseline", good, _BASELINE_KEYS)
         problems += [] if plan["gpu"] is None else _shape("gpu", plan["gpu"], _GPU_KEYS, _GPU_OPTIONAL)
     if not problems:
         problems = [
@@ -153,4 +163,6 @@ def _rules(plan: Mapping[str, Any]) -> Iterator[_Rule]:
     yield _Rule("deadline_s", is_positive(plan["deadline_s"]), "seconds above 0", plan["deadline_s"])
     yield _Rule("expected_s", is_positive(plan.get("expected_s", 1)), "seconds above 0", plan.get("expected_s"))
     for index, row in enumerate(plan["checks"]):
+        held = list(baseline.problems(row.get("baseline", [])))
+        yield _Rule(f"checks[{index}].baseline", not held, "figures of a good run", "; ".join(held))
         yield _Rule(f"checks[{index}].deadline_s", is_positive(row["deadline_s"]), "seconds above 0", row["deadline_s"])

@@ -23,6 +23,9 @@ def ahead(plan: Mapping[str, Any]) -> None:
     """Print how many checks come, and how long they take."""
     about = f"about {plan['expected_s']:.0f} s, " if "expected_s" in plan else ""
     _print(f"{len(plan['checks'])} checks, {about}at most {plan['deadline_s']:g} s")
+    if good := plan.get("baseline"):
+        says = "is held against this run" if good["applies"] else f"does not apply: {good['why']}"
+        field("baseline", "; ".join([f"of {good['accepted_at']} {says}", *map(str, good["notes"])]))
 
 
 def line(name: str, verdict: Verdict, seconds: float) -> None:
