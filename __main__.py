@@ -14,12 +14,13 @@ end_without_words()  # before the imports that take their time
 
 from components.build import build  # noqa: E402
 from components.config import ConfigErrors  # noqa: E402
-from components.stack import load, platform_of, secrets_of  # noqa: E402
+from components.stack import baseline_of, load, platform_of, secrets_of  # noqa: E402
 
 gc.freeze()  # else Python looks through all modules on its way out: a tenth of a second
 try:
     experiment = load(Path.cwd())
-    outputs = build(platform_of(experiment, Path.cwd()), secrets_of(experiment))
+    good = baseline_of(experiment, Path.cwd())
+    outputs = build(platform_of(experiment, Path.cwd()), secrets_of(experiment), good)
 except ConfigErrors as errors:
     if "BURNIN_DEBUG" in os.environ:
         raise

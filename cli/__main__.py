@@ -36,6 +36,7 @@ WORDS = (
     Word(name="account", module="cli.account", does="what was spent: by experiment, owner, day and part"),
     Word(name="reap", module="cli.reap", does="destroy what is past its lifetime; without --yes it only says"),
     Word(name="report", module="cli.report.command", does="what a verification found: a page, JUnit, a bundle"),
+    Word(name="baseline", module="cli.baseline", does="accept, show, drop: your own good run, for the next ones"),
     Word(name="about", module="cli.about", does="which engine this is, whose, and why"),
     Word(name="reference", module="cli.reference", does="write docs/config.md and the schema from the code"),
     Word(name="check", module="cli.check", does="format, lint, types, arrows, dead code"),

@@ -40,8 +40,8 @@ class Engine:
     project: Path
     experiment: str
 
-    def ask(self, *words: str) -> Ended:
-        """Run a short command and return what it said."""
+    def ask(self, *words: str, given: str = "") -> Ended:
+        """Run a short command, with `given` on its stdin, and return what it said."""
         done = subprocess.run(
             self._argv(words),
             cwd=self.project,
@@ -49,7 +49,7 @@ class Engine:
             capture_output=True,
             text=True,
             check=False,
-            stdin=subprocess.DEVNULL,
+            input=given,
         )
         return Ended(code=done.returncode, stderr=done.stderr, stdout=done.stdout)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pulumi
 
+from components.baseline import Baseline
 from components.budget_alarm import BudgetAlarm, BudgetAlarmArgs
 from components.container_image import ContainerImage, ContainerImageArgs
 from components.data_disk import DataDisk, DataDiskArgs
@@ -16,7 +17,9 @@ from components.price import whole_life
 from components.verification import Verification, VerificationArgs
 
 
-def build(platform: Platform, secrets: Mapping[str, pulumi.Output[str]]) -> dict[str, Any]:
+def build(
+    platform: Platform, secrets: Mapping[str, pulumi.Output[str]], baseline: Baseline | None = None
+) -> dict[str, Any]:
     """Make everything of the experiment, in the order that keeps data and money safe; return the stack's outputs."""
     experiment, machine, price = platform.experiment, platform.machine(), whole_life(platform.experiment)
 
@@ -36,13 +39,19 @@ def build(platform: Platform, secrets: Mapping[str, pulumi.Output[str]]) -> dict
     verification = Verification(
         "verify",
         VerificationArgs(
-            platform=platform, experiment=experiment, machine=machine, instance=instance.facts, image=image.facts
+            platform=platform,
+            experiment=experiment,
+            machine=machine,
+            instance=instance.facts,
+            image=image.facts,
+            baseline=baseline,
         ),
     )
     return {
         "experiment": experiment.name,
         "verdict": verification.verdict,
         "checks": verification.checks,
+        "baseline": verification.baseline,
         "instance": instance.facts,
         "image": image.facts,
         "budget": alarm.facts,

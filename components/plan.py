@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from components.catalog import durations
 from components.catalog.checks import CHECKS, Check
 from components.catalog.gpus import FAIL_SHARE, GPUS, Gpu, Measured, fabric, lookup
 from components.catalog.levels import LEVEL_DEADLINE_S
 
+HALVES = ("cuda", "nccl")
+"""One device at a time, then between devices: the graph shows which half failed."""
 FEWEST, MOST = 2, 4
 """Ranks of a rehearsal: two can talk, and more than four only crowd a CPU."""
-_ITERATIONS = {"quick": 1, "full": 3, "soak": 50}
+_ITERATIONS = {"quick": 1, "full": 2, "soak": 50}
 """How often a level repeats what a quick one does once."""
 
 _LANES = 16
@@ -37,6 +40,10 @@ class PlanRequest:
     """At level `soak`, how long the hunt goes on."""
     folders: tuple[str, ...] = ()
     """Where the experiment's disks are found on the machine."""
+    only: tuple[str, ...] = ()
+    """Checks that were asked for, to run with what they need; empty: all."""
+    skip: tuple[str, ...] = ()
+    """Checks that must not run, whatever needs them."""
     transport: Mapping[str, Any] | None = None
     """The road between cards that was paid for, see gpuverify/transport/expected.py; None: what the card's board has."""
 
@@ -45,6 +52,8 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
     """Return the plan as JSON, see docs/schemas/plan.json."""
     rehearsal = request.gpu_model is None
     ranks = min(max(request.gpu_count, FEWEST), MOST) if rehearsal else request.gpu_count
+    rows = [_row(check, request, ranks) for check in CHECKS if _belongs(check, request, ranks)]
+    asked = [row for row in rows if row["name"] in _asked(rows, request)]
     return {
         "schema": "burnin.plan/1",
         "experiment": request.experiment,
@@ -58,8 +67,11 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
         "transport": None if rehearsal or request.transport is None else dict(request.transport),
         "accept_no_expectation": request.accept_no_expectation,
         "deadline_s": LEVEL_DEADLINE_S[request.level] // 2,
+        "expected_s": _expected_s(asked, rehearsal),
         "log_dir": request.log_dir,
-        "checks": [_row(check, request) for check in CHECKS if _belongs(check, request, ranks)],
+        "partial": bool(request.only or request.skip),
+        "left_out": [row["name"] for row in rows if row not in asked],
+        "checks": asked,
     }
 
 
@@ -107,7 +119,21 @@ def _details(row: Gpu, count: int) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _row(check: Check, request: PlanRequest) -> dict[str, Any]:
+def _asked(rows: list[dict[str, Any]], request: PlanRequest) -> set[str]:
+    """Names of what is asked for; each comes behind what it needs, so from the last to the first, it brings that along."""
+    asked = set(request.only) or {row["name"] for row in rows}
+    for row in reversed(rows):
+        asked |= set(row["requires"]) if row["name"] in asked else set()
+    return asked - set(request.skip)
+
+
+def _expected_s(rows: list[dict[str, Any]], rehearsal: bool) -> float:  # noqa: FBT001  # the plan's own word
+    """A plan without a check starts nothing, and a tenth of a second is what saying so takes."""
+    start = durations.START["rehearsal" if rehearsal else "gpu"].seconds({}, 0)
+    return round(start + sum(row["expected_s"] for row in rows), 1) if rows else 0.1
+
+
+def _row(check: Check, request: PlanRequest, ranks: int) -> dict[str, Any]:
     """One check's row; a known measurement adds the size at which it was taken, which then is the judged one."""
     params = dict(check.rehearsal if request.gpu_model is None else check.gpu)
     known = lookup(request.gpu_model, check.name, request.gpu_count) if request.gpu_model else None
@@ -122,8 +148,10 @@ def _row(check: Check, request: PlanRequest) -> dict[str, Any]:
         params["folders"] = list(request.folders)
     if "sizes" in params:
         params["sizes"] = [*params["sizes"], *([known.size] if known and known.size else [])]
+    length = (durations.REHEARSAL if request.gpu_model is None else durations.GPU)[check.name]
     return {
         "name": check.name,
+        "expected_s": round(length.seconds(params, ranks), 2),
         "deadline_s": min(check.deadline_s * _ITERATIONS[request.level], LEVEL_DEADLINE_S[request.level] // 2),
         "requires": list(check.requires),
         "params": params,

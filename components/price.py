@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from components import markets
-from components.catalog.levels import LEVEL_DEADLINE_S
+from components import lengths, markets
 from components.catalog.units import HOURS_PER_MONTH
 from components.config import Experiment
 from components.config.amounts import HOUR_S, billed_h, cents, digits, stated, tenths
@@ -78,6 +77,7 @@ def whole_life(experiment: Experiment, idle_h: Decimal | None = None) -> Price:
         figures=(
             _per_hour(experiment),
             _verification(experiment),
+            _verification_at_most(experiment),
             to_deadline,
             *markets.figures(experiment, to_deadline),
             _to_limit(experiment),
@@ -90,11 +90,6 @@ def whole_life(experiment: Experiment, idle_h: Decimal | None = None) -> Price:
     )
 
 
-def verification_s(level: str) -> int:
-    """Return how long a verification takes at most, seconds."""
-    return LEVEL_DEADLINE_S[level]
-
-
 def _per_hour(experiment: Experiment) -> Figure:
     return _money(
         "per_hour", "Per hour", known_per_h(experiment), _rate(experiment, lambda text: f"{text}/h"), experiment
@@ -102,9 +97,17 @@ def _per_hour(experiment: Experiment) -> Figure:
 
 
 def _verification(experiment: Experiment) -> Figure:
-    seconds = verification_s(experiment.verification.level)
-    found = _for_hours("verification", "Verification", Decimal(seconds) / HOUR_S, f"{seconds} s ÷ 3600", experiment)
-    return replace(found, remark="at most")
+    found = _seconds("verification", "Verification", lengths.expected_s(experiment), experiment)
+    return replace(found, remark="about")
+
+
+def _verification_at_most(experiment: Experiment) -> Figure:
+    found = _seconds("verification_at_most", "– at most", lengths.most_s(experiment), experiment)
+    return replace(found, remark="at its deadline")
+
+
+def _seconds(name: str, label: str, seconds: int, experiment: Experiment) -> Figure:
+    return _for_hours(name, label, Decimal(seconds) / HOUR_S, f"{seconds} s ÷ 3600", experiment)
 
 
 def _to_deadline(experiment: Experiment) -> Figure:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pulumi
 
+from components import baseline_file
+from components.baseline import Baseline
 from components.config import Experiment, parse_json
 from components.meter_plan import secrets_named
 from components.platforms import PLATFORMS, Platform
@@ -26,6 +28,15 @@ def platform_of(experiment: Experiment, project: Path) -> Platform:
     platforms = {platform.kind: platform for platform in PLATFORMS}
     state = project / os.environ.get("BURNIN_STATE", ".state")
     return platforms[experiment.platform.kind](experiment=experiment, project=project, state=state)
+
+
+def baseline_of(experiment: Experiment, project: Path) -> Baseline | None:
+    """Return the user's own good run; raise ConfigErrors where its file is not whole or not of this stack.
+
+    The key stays in this process: it only tells whether the file is authentic.
+    """
+    key = pulumi.runtime.get_config(f"burnin:{baseline_file.KEY_NAME}")
+    return baseline_file.read(baseline_file.path_of(project, experiment.name), key, experiment.name)
 
 
 def secrets_of(experiment: Experiment) -> Mapping[str, pulumi.Output[str]]:

@@ -7,14 +7,13 @@ from typing import Any
 
 import pulumi
 
+from components.baseline import Baseline, with_baseline
 from components.config import Experiment
 from components.pinned import pinned
-from components.plan import PlanRequest, make_plan
+from components.plan import HALVES, PlanRequest, make_plan
 from components.platforms import Machine, Platform, ProofArgs
 from components.tokens import TOKENS
 
-HALVES = ("cuda", "nccl")
-"""One device at a time, then between devices: the graph shows which half failed."""
 _SPARE_S = 120
 """Beyond the plan's own deadline: start-up and the grace of a stopped process group."""
 WORST_FIRST = ("failed", "could_not_run", "no_expectation", "rehearsed", "passed")
@@ -31,6 +30,8 @@ class VerificationArgs:
     """Facts of the instance."""
     image: pulumi.Output[dict[str, Any]]
     """Facts of the container image."""
+    baseline: Baseline | None = None
+    """The user's own good run, where one was accepted."""
 
 
 class Verification(pulumi.ComponentResource):
@@ -40,6 +41,8 @@ class Verification(pulumi.ComponentResource):
     """The worse of the two halves' verdicts."""
     checks: pulumi.Output[list[dict[str, Any]]]
     """Every check with its verdict, figures, floor and reason."""
+    baseline: dict[str, Any] | None
+    """Whether the user's own good run is held against it, see docs/schemas/plan.json."""
 
     def __init__(self, name: str, args: VerificationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(TOKENS["Verification"], name, None, opts)
@@ -51,6 +54,7 @@ class Verification(pulumi.ComponentResource):
             earlier.append(made.resource)
         self.verdict = pulumi.Output.all(*results).apply(lambda halves: worst([half["verdict"] for half in halves]))
         self.checks = pulumi.Output.all(*results).apply(lambda halves: [c for half in halves for c in half["checks"]])
+        self.baseline = _baseline(args)
         self.register_outputs({"verdict": self.verdict, "checks": self.checks})
 
 
@@ -69,9 +73,12 @@ def _options(parent: pulumi.Resource, earlier: list[pulumi.Resource], plan: dict
 
 
 def _proof(args: VerificationArgs, half: str) -> ProofArgs:
+    """Of a part, no half proves anything: the first one lets the second run all the same, which then ends the deployment."""
+    plan = _plan(args, half)
     return ProofArgs(
         half=half,
-        plan=_plan(args, half),
+        plan=plan,
+        go_on=("could_not_run",) if plan["partial"] and half != HALVES[-1] else (),
         instance=args.instance.apply(lambda instance: instance["id"]),
         image=args.image,
         triggers=[
@@ -85,7 +92,7 @@ def _proof(args: VerificationArgs, half: str) -> ProofArgs:
 
 def _plan(args: VerificationArgs, half: str) -> dict[str, Any]:
     verification, network = args.experiment.verification, args.experiment.instances.network
-    return make_plan(
+    plan = make_plan(
         PlanRequest(
             experiment=args.experiment.name,
             half=half,
@@ -97,5 +104,14 @@ def _plan(args: VerificationArgs, half: str) -> dict[str, Any]:
             accept_no_expectation=verification.accept_no_expectation,
             soak_minutes=verification.soak_minutes,
             transport=None if network is None else network.model_dump(),
+            only=verification.only,
+            skip=verification.skip,
         )
     )
+    return with_baseline(plan, args.baseline, args.machine.driver)
+
+
+def _baseline(args: VerificationArgs) -> dict[str, Any] | None:
+    """What the plans of both halves say of the good run: the same, but for what is not compared."""
+    told: list[dict[str, Any]] = [one for half in HALVES if (one := _plan(args, half).get("baseline"))]
+    return {**told[0], "notes": [note for one in told for note in one["notes"]]} if told else None

@@ -83,7 +83,7 @@ CHECKS = (
     Check(name="ranks", half="nccl", proves="every rank is there once and has a device of its own", requires=(),
           deadline_s=90, gpu={}, rehearsal={}),
     Check(name="host_copies", half="nccl", proves="copies between each device and the host arrive whole, alone and together",
-          requires=("ranks",), deadline_s=120, headline=("host_gb_s",), gpu={"size": 1024 * MIB, "warmups": 2, "iterations": 5},
+          requires=("ranks",), deadline_s=120, headline=("host_gb_s",), gpu={"size": 256 * MIB, "warmups": 1, "iterations": 3},
           rehearsal={"size": 1 * MIB, "warmups": 1, "iterations": 3}, floor="host_gb_s", floor_needed=False),
     Check(name="pairs", half="nccl", proves="every two devices exchange whole and in place, fast enough",
           requires=("ranks",), deadline_s=120, gpu={"sizes": (256 * MIB,), "warmups": 5, "iterations": 10},

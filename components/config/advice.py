@@ -65,10 +65,20 @@ def unknown_parts_are_not_watched(experiment: Experiment) -> Iterator[str]:
             yield f"{part.text}: neither price nor meter count the {part.name}; 0 would say that nothing is paid for it"
 
 
+def a_part_proves_nothing(experiment: Experiment) -> Iterator[str]:
+    """Keys that help to look at one thing are easily left in the file."""
+    if experiment.verification.only or experiment.verification.skip:
+        yield (
+            "verification.only or skip is set: `up` measures that part and ends as `could_not_run`, never as proved; "
+            "remove them for a verdict"
+        )
+
+
 ADVICE: tuple[Callable[[Experiment], Iterator[str]], ...] = (
     nobody_is_told,
     unknown_parts_are_not_watched,
     cards_fit_the_usual_models,
     spot_needs_a_disk,
     failed_instances_cost,
+    a_part_proves_nothing,
 )

@@ -7,6 +7,7 @@ from decimal import ROUND_UP, Decimal
 from pathlib import PurePosixPath
 
 from components.catalog.channels import CHANNELS
+from components.catalog.checks import BY_NAME as CHECKS
 from components.catalog.gpus import GPUS
 from components.catalog.levels import LEVEL_DEADLINE_S
 from components.catalog.platforms import PLATFORMS
@@ -48,6 +49,20 @@ def network_can(experiment: Experiment) -> Iterator[Fault]:
     if network is not None and network.gdr and network.path == "socket":
         rule = "a plain socket goes through the host's memory"
         yield Fault(("instances", "network", "gdr"), rule, network.gdr, "write false, or another path")
+
+
+def checks_are_known(experiment: Experiment) -> Iterator[Fault]:
+    """A check that is misspelt would be left out, or run, against what was meant."""
+    asked = experiment.verification
+    for key, names in (("only", asked.only), ("skip", asked.skip)):
+        for index, name in enumerate(names):
+            place = ("verification", key, index)
+            if name not in CHECKS:
+                meant = nearest(name, CHECKS)
+                hint = f"did you mean `{meant}`?" if meant else f"there are: {', '.join(CHECKS)}"
+                yield Fault(place, "expected the name of a check", name, hint)
+            elif key == "skip" and name in asked.only:
+                yield Fault(place, f"stands in `only[{asked.only.index(name)}]`, too", name, "keep one of the two")
 
 
 def limit_covers_proof_and_first_hour(experiment: Experiment) -> Iterator[Fault]:
@@ -178,6 +193,7 @@ RULES: tuple[Callable[[Experiment], Iterator[Fault]], ...] = (
     gpu_is_known,
     platform_can,
     network_can,
+    checks_are_known,
     limit_covers_proof_and_first_hour,
     hour_is_below_the_ceiling,
     run_fits_its_lifetime,

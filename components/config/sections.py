@@ -101,6 +101,14 @@ class Verification(Section):
     on_failure: Literal["keep", "release"] = told(
         "keep", "`keep` leaves a failed instance for a look (it goes on costing), `release` ends it."
     )
+    only: Annotated[tuple[Word, ...], Field(max_length=64)] = told(
+        (), "Run these checks alone, with what they need; the verdict is then `could_not_run` at best.",
+        unset="all checks run", rule="names of checks, none of them in `skip`",
+    )  # fmt: skip
+    skip: Annotated[tuple[Word, ...], Field(max_length=64)] = told(
+        (), "Leave these checks out; the verdict is then `could_not_run` at best.",
+        unset="no check is left out", rule="names of checks",
+    )  # fmt: skip
     epoch: Annotated[int, Field(ge=0, le=1_000_000_000), WHOLE] = told(0, "Raise it to prove the instance again.")
     accept_no_expectation: bool = told(
         False, "Accept a GPU for which no floor is known, once its data is right.", strict=True

@@ -54,6 +54,8 @@ class ProofArgs:
     """Id of the instance."""
     image: pulumi.Output[dict[str, Any]]
     """Facts of the container image, in which it runs where one is resolved."""
+    go_on: tuple[str, ...] = ()
+    """Verdicts that are no pass and end nothing yet, because another proof will."""
     triggers: Sequence[Any] = field(default=())
     """What makes an earlier verdict stale."""
 

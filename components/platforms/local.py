@@ -134,6 +134,7 @@ class Local:
             "result": str(self.root / "results" / f"{args.half}.json"),
             "log": str(self.root / "logs" / f"{name}.log"),
             "on_failure": self.experiment.verification.on_failure,
+            "go_on": list(args.go_on),
             "container": container,
         }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,20 +13,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from components import lengths
 from components.catalog.units import HOURS_PER_MONTH
 from components.config import Experiment, parse
 from components.config.amounts import billed_h, cents, digits, hours_between, months_after, stated
-from components.price import Price, verification_s, whole_life
+from components.plan import HALVES, make_plan
+from components.price import Price, whole_life
 
 DISK = {"name": "data", "size_gib": 2000, "mount": "/workspace"}
 
 
 def experiment(*, nodes: int = 1, market: str = "on-demand", disk_gib: int = 0, **changes: Any) -> Experiment:
     """Return an experiment with these prices and budget; no platform has more than one node yet."""
-    prices = {name: value for name, value in changes.items() if name not in ("limit", "lifetime_h", "level")}
+    named = ("limit", "lifetime_h", "level", "gpu", "per_node")
+    prices = {name: value for name, value in changes.items() if name not in named}
     budget = {"limit": changes.get("limit", 800), "lifetime_h": changes.get("lifetime_h", 16)}
     content = {
-        "instances": {"gpu": "none", "market": market},
+        "instances": {"gpu": changes.get("gpu", "none"), "per_node": changes.get("per_node", 1), "market": market},
         "disks": [{**DISK, "size_gib": disk_gib}] if disk_gib else [],
         "prices": {"node_hour": 49.24, "as_of": "2026-11-30", **prices},
         "budget": budget,
@@ -49,6 +53,8 @@ DATA = {"disk_gib": 2000, "disk_gib_month": "0.07"}
 SPOT = {"market": "spot", "node_hour": 20.5, "spot": {"fewest_per_day": 1, "most_per_day": 4, "lost_min": 25}}
 RESERVED = {"market": "reserved", "node_hour": 30, "on_demand_node_hour": "49.24"}
 HOURLY = {"billed_by_s": 3600}
+PROOF_S = lengths.expected_s(experiment())
+"""What is worked out by hand starts from it; tests/verify/test_lengths.py is about it."""
 
 CASES = [
     # on demand
@@ -71,8 +77,17 @@ CASES = [
     Case("to_limit", "800.00 USD ÷ 98.48/h = 8.1 h before the deadline", TWO),
     Case("to_limit", "800.00 USD ÷ 49.24/h = 16.2 h after the deadline"),
     Case("to_limit", "never reaches 800.00 USD: nothing costs anything by the hour", {"node_hour": 0}),
-    Case("verification", "1 node × 49.24/h × 900 s ÷ 3600 = 12.31 USD at most"),
-    Case("verification", "1 node × 49.24/h × 7200 s ÷ 3600 = 98.48 USD at most", {"level": "soak"}),
+    Case(
+        "verification",
+        f"1 node × 3600.00/h × {PROOF_S} s ÷ 3600 = {PROOF_S}.00 USD about",
+        {"node_hour": 3600, "limit": 9999},
+    ),
+    Case("verification_at_most", "1 node × 49.24/h × 900 s ÷ 3600 = 12.31 USD at its deadline"),
+    Case(
+        "verification_at_most",
+        "1 node × 49.24/h × 7200 s ÷ 3600 = 98.48 USD at its deadline",
+        {"level": "soak"},
+    ),
     # after destroy, egress
     Case("per_month_after_destroy", "2000 GiB × 0.07 = 140.00 USD a month, as of 2026-11-30", DATA),
     Case("per_month_after_destroy", "nothing is left that costs = 0.00 USD a month"),
@@ -88,7 +103,11 @@ CASES = [
         {**HOURLY, "lifetime_h": 15.5},
     ),
     Case("to_deadline", "1 node × 49.24/h × 16 h = 787.84 USD", HOURLY),
-    Case("verification", "1 node × 49.24/h × 900 s ÷ 3600, compute billed as 1 × 3600 s = 49.24 USD at most", HOURLY),
+    Case(
+        "verification_at_most",
+        "1 node × 49.24/h × 900 s ÷ 3600, compute billed as 1 × 3600 s = 49.24 USD at its deadline",
+        HOURLY,
+    ),
     # currencies without, and with three, decimal places
     Case("per_hour", "1 node × 7386/h = 7386 JPY", {"node_hour": 7386, "currency": "JPY", "limit": 9999}),
     Case(
@@ -378,5 +397,27 @@ def test_a_market_has_no_figure_of_another() -> None:
         price.figure("commitment")
 
 
-def test_the_verification_is_as_long_as_its_level() -> None:
-    assert [verification_s(level) for level in ("quick", "full", "soak")] == [300, 900, 7200]
+def test_the_verification_costs_what_its_own_plans_take() -> None:
+    found = experiment(level="full", disk_gib=1, disk_gib_month="0", node_hour=3600, limit=9999)
+    price, plans = whole_life(found), [make_plan(lengths._request(found, half)) for half in HALVES]
+    assert price.figure("verification").amount == math.ceil(sum(plan["expected_s"] for plan in plans))
+    assert price.figure("verification_at_most").amount == sum(plan["deadline_s"] for plan in plans) == 900
+    assert [row["params"]["folders"] for row in plans[0]["checks"] if row["name"] == "storage"] == [["/workspace"]]
+
+
+@pytest.mark.parametrize("level", ["quick", "full", "soak"])
+@pytest.mark.parametrize("gpu", ["none", "auto", "H200-SXM-141GB"])
+def test_it_may_cost_more_than_is_expected_never_less(gpu: str, level: str) -> None:
+    found = experiment(level=level, gpu=gpu, per_node=8, limit=9999)
+    about, most = (whole_life(found).figure(name).amount for name in ("verification", "verification_at_most"))
+    assert about is not None
+    assert most is not None
+    assert 0 < about < most
+
+
+def test_gpus_take_longer_than_their_rehearsal_and_soaking_longest() -> None:
+    def seconds(**changes: Any) -> int:
+        return lengths.expected_s(experiment(limit=9999, per_node=8, **changes))
+
+    assert seconds(gpu="none") < seconds(gpu="auto"), "what is not known yet is taken to be there"
+    assert seconds(level="quick") < seconds(level="full") < seconds(level="soak")

@@ -65,6 +65,7 @@ class Host:
             "result": str(self.root / "results" / "proof.json"),
             "log": str(self.root / "logs" / "proof.log"),
             "on_failure": "keep",
+            "go_on": [],
             "container": None,
         }
         return {"schema": "burnin.run-spec/1", **spec, **changes}

@@ -48,6 +48,26 @@ def test_an_exit_code_and_a_verdict_count_only_together(host: Host, program: str
         assert str(host.root / "logs" / "proof.log") in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        ('echo \'{"verdict": "could_not_run"}\'; exit 2', 0),
+        (f"echo '{FAILED}'; exit 1", 1),
+        ('echo \'{"verdict": "no_expectation"}\'; exit 2', 2),
+        ('echo \'{"verdict": "could_not_run"}\'; exit 1', 1),
+        ('echo \'{"verdict": "could_not_run"}\'', 2),
+        ("exit 2", 2),
+    ],
+)
+def test_what_was_told_to_go_on_goes_on_and_nothing_else(host: Host, program: str, code: int) -> None:
+    spec = host.run_spec(host.start()["id"], program, go_on=["could_not_run"], on_failure="release")
+    done = host.call("run", spec)
+    assert done.returncode == code, done.stderr
+    assert ("released" in done.stderr) == (code != 0)
+    if code == 0:
+        assert json.loads(done.stdout) == host.result() == {"verdict": "could_not_run"}
+
+
 def test_words_are_handed_on_in_lines_that_the_engine_survives(host: Host) -> None:
     program = f"head -c 300000 /dev/zero | tr '\\0' y >&2; echo; echo '{PASSED}'"
     done = host.call("run", host.run_spec(host.start()["id"], program))

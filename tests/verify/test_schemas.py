@@ -73,7 +73,9 @@ def test_the_reader_and_the_schema_know_the_same_keys() -> None:
     schema = _schema("plan")
     assert set(schema["properties"]) == set(reader._KEYS) | set(reader._OPTIONAL)
     assert set(schema["required"]) == set(reader._KEYS)
-    assert set(schema["properties"]["checks"]["items"]["properties"]) == set(reader._CHECK_KEYS)
+    assert set(schema["properties"]["checks"]["items"]["properties"]) == set(reader._CHECK_KEYS) | set(
+        reader._CHECK_OPTIONAL
+    )
     gpu, road = (schema["properties"][name]["anyOf"][1] for name in ("gpu", "transport"))
     assert set(gpu["properties"]) == set(reader._GPU_KEYS) | set(reader._GPU_OPTIONAL)
     assert set(gpu["required"]) == set(reader._GPU_KEYS)

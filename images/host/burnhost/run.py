@@ -30,6 +30,7 @@ SPECS = {
         "result": "text",
         "log": "text",
         "on_failure": "text",
+        "go_on": "list",
         "container": "map",
     }
 }
@@ -48,7 +49,8 @@ def run(spec: dict[str, Any]) -> int:
         return _tell(spec, 2, None, f"instance {spec['instance']} is not alive: nothing was run on it; run `up` again")
     answer, code, why = _supervised(spec, root, record)
     code, why = _judged(answer, code, why)
-    if code == 0:
+    gone_on = code == 2 and not why and (answer or {}).get("verdict") in (spec["go_on"] or ())
+    if code == 0 or gone_on:
         records.write(Path(spec["result"]), answer or {})
         print(json.dumps(answer))
         return 0

@@ -8,17 +8,20 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from gpuverify import ending, launcher, result, torchrun, words
+from gpuverify import ending, launcher, parts, result, torchrun, words
+from gpuverify.checks import BY_NAME
 from gpuverify.faults import FAULTS
 from gpuverify.plan import PlanError, read
 from gpuverify.prove import Proof
 from gpuverify.verdicts import COULD_NOT_RUN, EXIT_CODES, FAILED
 
 _USE = """expected one of:
-  gpuverify run [--plan FILE] [--fault NAME]   follow a plan (without FILE: from stdin)
+  gpuverify run [--plan FILE] [--fault NAME] [--only CHECK,…] [--skip CHECK,…]
+                                               follow a plan (without FILE: from stdin), or a part of it
   gpuverify node --plan FILE --nodes N --node I --rendezvous HOST:PORT
                                                one node of many: which of them is bad?
   gpuverify inventory                          the GPUs and the state of this machine, as JSON, without torch
@@ -37,6 +40,7 @@ _PROGRAMS = {
     "lab-scripted": "gpuverify.lab.scripted",
 }
 """Words with a module of their own, loaded when it is asked for."""
+_OPTIONS = {"--plan", "--fault", "--only", "--skip"}
 _MOST_BYTES = 2**21
 
 
@@ -58,26 +62,27 @@ def main() -> int:
         print(json.dumps(inventory.measure({})))
         return 0
     options = dict(zip(arguments[::2], arguments[1::2], strict=False))
-    if word != "run" or len(arguments) % 2 or not set(options) <= {"--plan", "--fault"}:
+    if word != "run" or len(arguments) % 2 or not set(options) <= _OPTIONS:
         print(_USE, file=sys.stderr)
         return 2
     if options.get("--fault") not in (None, *FAULTS):
         print(f"expected a fault of {', '.join(FAULTS)}; got {options['--fault']!r}", file=sys.stderr)
         return 2
-    return _run(options.get("--plan"), options.get("--fault"))
+    return _run(options)
 
 
-def _run(file: str | None, fault: str | None) -> int:
+def _run(options: Mapping[str, str]) -> int:
     _on_signals(_stop)
     ending.stop_with_parent()
     folder: Path | None = None
     try:
-        plan = read(_text(file))
-        fault = fault or plan.get("fault")
+        only, skip = (parts.names(options.get(name), BY_NAME) for name in ("--only", "--skip"))
+        plan = parts.narrowed(read(_text(options.get("--plan"))), only, skip)
+        fault = options.get("--fault") or plan.get("fault")
         job = torchrun.job(plan, fault) if torchrun.under() else _job(plan, fault)
         folder = job.folder
         answer = _proved(job)
-    except (PlanError, OSError) as error:
+    except (PlanError, parts.UnknownCheckError, OSError) as error:
         answer = result.refused(str(error), folder)
     except _Stopped as stopped:
         answer = result.refused(str(stopped), folder)
@@ -118,6 +123,8 @@ def _told(answer: dict[str, Any], folder: Path | None) -> bool:
 def _proved(job: launcher.Job) -> dict[str, Any]:
     """Run the checks; an end that somebody asks for still leaves a verdict for each."""
     proof = Proof(job, words.line, words.progress) if torchrun.speaks() else Proof(job, lambda *_: None)
+    if torchrun.speaks():
+        words.ahead(job.plan)
     try:
         proof.run()
     except _Stopped as stopped:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
+from gpuverify import baseline
 from gpuverify.verdicts import (
     COULD_NOT_RUN,
     GOOD,
@@ -31,6 +32,7 @@ def judged(check: ModuleType, measured: Measured, asked: Asked) -> Verdict:
         return could_not_run(f"ranks {missing} measured nothing", rank=missing[0] if missing else None)
     try:
         verdict: Verdict = check.judge(measured, asked)
+        verdict = baseline.held_against(verdict, asked.baseline, asked.baseline_of)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         return could_not_run(f"the measurement has not the shape of one ({type(error).__name__}: {error})")
     if verdict.word in (PASSED, NO_EXPECTATION) and not _whole(verdict.figures):

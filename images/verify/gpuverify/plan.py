@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpuverify import baseline
 from gpuverify.checks import BY_NAME
 from gpuverify.device import DEVICES
 from gpuverify.faults import FAULTS
@@ -34,7 +35,10 @@ _KEYS: _Kinds = {
     "log_dir": (str,),
     "checks": (list,),
 }
-_OPTIONAL: _Kinds = {"fault": (str, _NOTHING), "transport": (dict, _NOTHING)}
+_OPTIONAL: _Kinds = {
+    "fault": (str, _NOTHING), "transport": (dict, _NOTHING), "expected_s": (int, float),
+    "baseline": (dict, _NOTHING), "partial": (bool,), "left_out": (list,),
+}  # fmt: skip
 _GPU_KEYS: _Kinds = {
     "model": (str,),
     "names": (list,),
@@ -57,6 +61,14 @@ _CHECK_KEYS: _Kinds = {
     "params": (dict,),
     "floors": (dict, _NOTHING),
 }
+_CHECK_OPTIONAL: _Kinds = {"expected_s": (int, float), "baseline": (list,)}
+_BASELINE_KEYS: _Kinds = {
+    "accepted_at": (str,),
+    "made_with": (str,),
+    "applies": (bool,),
+    "why": (str,),
+    "notes": (list,),
+}
 
 
 class PlanError(Exception):
@@ -73,7 +85,11 @@ def read(text: str) -> dict[str, Any]:
         )
     problems = [*_shape("plan", plan, _KEYS, _OPTIONAL)]
     if not problems:
-        problems = [p for i, row in enumerate(plan["checks"]) for p in _shape(f"checks[{i}]", row, _CHECK_KEYS)]
+        problems = [
+            p for i, row in enumerate(plan["checks"]) for p in _shape(f"checks[{i}]", row, _CHECK_KEYS, _CHECK_OPTIONAL)
+        ]
+        good = plan.get("baseline")
+        problems += [] if good is None else _shape("baseline", good, _BASELINE_KEYS)
         problems += [] if plan["gpu"] is None else _shape("gpu", plan["gpu"], _GPU_KEYS, _GPU_OPTIONAL)
     if not problems:
         problems = [
@@ -124,7 +140,14 @@ def _rules(plan: Mapping[str, Any]) -> Iterator[_Rule]:
     names = [row["name"] for row in plan["checks"]]
     unknown = [name for name in names if name not in BY_NAME]
     yield _Rule("checks", not unknown, f"checks that this gpuverify knows ({', '.join(BY_NAME)})", unknown)
-    yield _Rule("checks", bool(names) and len(set(names)) == len(names), "one or more, each once", names)
+    left_out = plan.get("left_out", [])
+    strange = [name for name in left_out if not isinstance(name, str) or name not in BY_NAME]
+    yield _Rule("left_out", not strange, "checks that this gpuverify knows", strange)
+    yield _Rule(
+        "left_out", not left_out or plan.get("partial") is True, "empty in a plan that is not partial", left_out
+    )
+    every = [*names, *map(str, left_out)]
+    yield _Rule("checks", bool(every) and len(set(every)) == len(every), "one or more, each once", every)
     yield _Rule("ranks", 1 <= plan["ranks"] <= _MOST_RANKS, f"1 to {_MOST_RANKS}", plan["ranks"])
     yield _Rule("device", plan["device"] in DEVICES, " or ".join(DEVICES), plan["device"])
     yield _Rule("backend", plan["backend"] in _BACKENDS, " or ".join(_BACKENDS), plan["backend"])
@@ -138,5 +161,8 @@ def _rules(plan: Mapping[str, Any]) -> Iterator[_Rule]:
     wrong = list(expected.problems(plan["transport"])) if plan.get("transport") is not None else []
     yield _Rule("transport", not wrong, "the road that was paid for", "; ".join(wrong))
     yield _Rule("deadline_s", is_positive(plan["deadline_s"]), "seconds above 0", plan["deadline_s"])
+    yield _Rule("expected_s", is_positive(plan.get("expected_s", 1)), "seconds above 0", plan.get("expected_s"))
     for index, row in enumerate(plan["checks"]):
+        held = list(baseline.problems(row.get("baseline", [])))
+        yield _Rule(f"checks[{index}].baseline", not held, "figures of a good run", "; ".join(held))
         yield _Rule(f"checks[{index}].deadline_s", is_positive(row["deadline_s"]), "seconds above 0", row["deadline_s"])

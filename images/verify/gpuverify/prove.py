@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gpuverify import errors, launcher, sight
+from gpuverify import errors, launcher, parts, sight
 from gpuverify.board import Board
 from gpuverify.checks import AROUND, BY_NAME
 from gpuverify.judging import judged, named
@@ -89,8 +89,9 @@ class Proof:
             "nccl": mine.get("nccl"),
         }
         devices = {str(rank): one for rank, one in sorted(self._board.facts.items())}
-        fault = {"fault": self._job.fault} if self._job.fault else {}
-        return {**facts, "driver": seen["driver"], "gpus": seen["gpus"], "ranks": devices, **fault}
+        told = {"fault": self._job.fault, "baseline": self._plan.get("baseline")}
+        more = {name: value for name, value in told.items() if value}
+        return {**facts, "driver": seen["driver"], "gpus": seen["gpus"], "ranks": devices, **more}
 
     def interrupted(self, reason: str) -> None:
         """Give every check that has no verdict yet the one that it could not run."""
@@ -137,17 +138,21 @@ class Proof:
 
     def _asked(self, name: str) -> Asked:
         row, plan = self._rows[name], self._plan
-        declared = plan.get("transport")
+        good = plan.get("baseline") or {}
         return Asked(
-            ranks=plan["ranks"], params=row["params"], floors=row["floors"], gpu=plan["gpu"], transport=declared
-        )
+            ranks=plan["ranks"], params=row["params"], floors=row["floors"], gpu=plan["gpu"],
+            transport=plan.get("transport"), baseline=row.get("baseline", ()),
+            baseline_of=f"{good.get('accepted_at')} ({good.get('made_with')})",
+        )  # fmt: skip
 
     def _unmet(self, name: str) -> Verdict | None:
         """Return a verdict that names the first prerequisite without a good end; None when all have one (or still run)."""
         for required in self._rows[name]["requires"]:
+            if required in self._plan.get("left_out", ()):
+                return could_not_run(f"needs {required}, which was {parts.LEFT_OUT}")
             if required not in self._rows:
                 return could_not_run(f"needs {required}, which the plan does not have")
-            earlier = self._raw.get(required)
+            earlier = self._raw.get(required) or self._unmet(required)
             if earlier is not None and earlier.word not in (PASSED, NO_EXPECTATION):
                 return could_not_run(f"needs {required}, which is {earlier.word}", rank=earlier.rank)
         return None

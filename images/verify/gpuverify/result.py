@@ -8,21 +8,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gpuverify import parts
 from gpuverify.prove import Proof
 from gpuverify.verdicts import COULD_NOT_RUN, Verdict, worst
 
 SCHEMA = "burnin.result/1"
 MOST_BYTES = 60 * 1024
 _SHORT = 300
+_LEFT_OUT = Verdict(word=COULD_NOT_RUN, reason=parts.LEFT_OUT, next_step=parts.WHOLE)
 
 
 def make(plan: Mapping[str, Any], proof: Proof) -> dict[str, Any]:
     """Return the result, see docs/schemas/result.json."""
     floors = {row["name"]: row["floors"] for row in plan["checks"]}
     checks = [_check(name, one, floors[name], proof.phases.get(name, 0.0)) for name, one in proof.verdicts.items()]
+    checks += [_check(name, _LEFT_OUT, None, 0.0) for name in plan.get("left_out", ())]
+    partial = bool(plan.get("partial"))
     return {
         "schema": SCHEMA,
-        "verdict": worst(check["verdict"] for check in checks),
+        "verdict": worst([*(check["verdict"] for check in checks), *([COULD_NOT_RUN] if partial else [])]),
         "half": plan["half"],
         "checks": checks,
         "facts": proof.facts(),
@@ -30,7 +34,7 @@ def make(plan: Mapping[str, Any], proof: Proof) -> dict[str, Any]:
         "seconds": round(sum(proof.phases.values()), 1),
         "phases": {name: round(seconds, 2) for name, seconds in proof.phases.items()},
         "findings": [],
-        "reason": "",
+        "reason": parts.ONLY_A_PART if partial else "",
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeGuard
 
@@ -29,6 +29,10 @@ class Asked:
     """The GPUs that were ordered; None in a rehearsal."""
     transport: Mapping[str, Any] | None = None
     """The road between cards that was declared, see transport/expected.py; None: none was."""
+    baseline: Sequence[Mapping[str, Any]] = ()
+    """Figures of the user's own good run, see baseline.py."""
+    baseline_of: str = ""
+    """When and with what that run was measured."""
 
 
 @dataclass(frozen=True, kw_only=True)

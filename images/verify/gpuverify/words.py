@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpuverify import parts
 from gpuverify.judging import FAULT
 from gpuverify.verdicts import FAILED, GOOD, Verdict
 
@@ -16,6 +17,15 @@ _LABEL = 14
 _FIGURE = 41
 """Column at which a check's figure begins; a sentence goes on below it."""
 _CONSEQUENCES = ("not reached: ", "needs ")
+
+
+def ahead(plan: Mapping[str, Any]) -> None:
+    """Print how many checks come, and how long they take."""
+    about = f"about {plan['expected_s']:.0f} s, " if "expected_s" in plan else ""
+    _print(f"{len(plan['checks'])} checks, {about}at most {plan['deadline_s']:g} s")
+    if good := plan.get("baseline"):
+        says = "is held against this run" if good["applies"] else f"does not apply: {good['why']}"
+        field("baseline", "; ".join([f"of {good['accepted_at']} {says}", *map(str, good["notes"])]))
 
 
 def line(name: str, verdict: Verdict, seconds: float) -> None:
@@ -44,13 +54,16 @@ def block(result: Mapping[str, Any]) -> None:
 
 
 def _bad(checks: Sequence[Mapping[str, Any]]) -> None:
-    bad = [check for check in checks if check["verdict"] not in GOOD]
+    bad = [check for check in checks if check["verdict"] not in GOOD and check["reason"] != parts.LEFT_OUT]
+    absent = [check["name"] for check in checks if check["reason"] == parts.LEFT_OUT]
     later = [check for check in bad if check["reason"].startswith(_CONSEQUENCES)]
     planted = [check for check in bad if check["reason"].startswith(FAULT)]
     for check in bad:
         if check not in later and check not in planted:
             _print("")
             _block_of(check)
+    if absent:
+        field("left out", f"{', '.join(absent)}: on request; {parts.WHOLE}")
     if later:
         field("not reached", ", ".join(check["name"] for check in later))
     if planted:

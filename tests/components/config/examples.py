@@ -56,7 +56,14 @@ FULL: dict[str, Any] = {
         "checkpoint": {"by": "signal", "signal": "USR1", "deadline_s": 300},
         "channels": [{"kind": "log", "path": "alarms.log"}],
     },
-    "verification": {"level": "full", "on_failure": "release", "epoch": 3, "accept_no_expectation": True},
+    "verification": {
+        "level": "full",
+        "on_failure": "release",
+        "only": ["burn", "all_reduce"],
+        "skip": ["storage"],
+        "epoch": 3,
+        "accept_no_expectation": True,
+    },
 }
 
 

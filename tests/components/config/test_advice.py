@@ -10,7 +10,8 @@ from components.config import parse
 from components.config.advice import ADVICE
 from tests.components.config.examples import FULL, SMALL, changed
 
-QUIET = changed(FULL, "instances", "market", to="on-demand")
+WHOLE = changed(changed(FULL, "verification", "only", to=[]), "verification", "skip", to=[])
+QUIET = changed(WHOLE, "instances", "market", to="on-demand")
 
 
 def cards(gpu: str, count: int) -> dict[str, Any]:
@@ -25,12 +26,13 @@ SAID = [
     ("cards_fit_the_usual_models", cards("H100-SXM-80GB", 4), "nodes of 8 cards"),
     ("cards_fit_the_usual_models", cards("L4-24GB", 1), "has 24 GB"),
     ("cards_fit_the_usual_models", cards("L4-24GB", 8), "has no NVLink"),
-    ("spot_needs_a_disk", changed(FULL, "disks", to=[]), "takes its checkpoints along"),
+    ("spot_needs_a_disk", changed(WHOLE, "disks", to=[]), "takes its checkpoints along"),
     (
         "failed_instances_cost",
         changed(changed(QUIET, "verification", "on_failure", to="keep"), "budget", "at_limit", to="notify"),
         "49.24 EUR per node and hour",
     ),
+    ("a_part_proves_nothing", changed(QUIET, "verification", "skip", to=["burn"]), "never as proved"),
 ]
 
 

@@ -36,6 +36,15 @@ REFUSED: list[tuple[str, Place, Any, str, str]] = [
         "instances.network.gdr",
         "write false",
     ),
+    ("checks_are_known", ("verification", "only"), ["burnt"], "verification.only[0]", "did you mean `burn`?"),
+    ("checks_are_known", ("verification", "skip"), ["disk speed"], "verification.skip[0]", "there are: inventory"),
+    (
+        "checks_are_known",
+        ("verification",),
+        {"only": ["ranks", "burn"], "skip": ["burn"]},
+        "verification.skip[0]",
+        "keep one of the two",
+    ),
     ("limit_covers_proof_and_first_hour", ("prices", "node_hour"), 0.93, "budget.limit", "raise it to 1.01 or more"),
     (
         "hour_is_below_the_ceiling",

@@ -45,12 +45,17 @@ def _both_ways(context: Any, params: Mapping[str, Any], there: Any, here: Any) -
         down = context.device.time(lambda: here.copy_(there, non_blocking=True))
         back.fill_(-1)
         up = context.device.time(lambda: back.copy_(here, non_blocking=True))
-        rows["to_host"]["wrong"] += int((here != right).sum().item())
-        rows["to_device"]["wrong"] += int((back != there).sum().item())
+        rows["to_host"]["wrong"] += _wrong(context.torch, here, right)
+        rows["to_device"]["wrong"] += _wrong(context.torch, back, there)
         if number >= params["warmups"]:
             rows["to_host"]["seconds"].append(down)
             rows["to_device"]["seconds"].append(up)
     return rows
+
+
+def _wrong(torch: Any, got: Any, right: Any) -> int:
+    """Count words that differ; on a CPU counting takes seven times as long as seeing that none does."""
+    return 0 if torch.equal(got, right) else int((got != right).sum().item())
 
 
 def judge(measured: Measured, asked: Asked) -> Verdict:

@@ -63,6 +63,8 @@ def _taken_part(chosen: options.Options) -> tuple[Path | None, dict[str, Any]]:
 
 def _plan(file: str) -> dict[str, Any]:
     plan = read(Path(file).read_bytes()[:_MOST_BYTES].decode("utf-8", "replace"))
+    if plan.get("partial"):
+        raise PlanError("this plan is a part of a verification: many nodes need the whole one")
     have = {row["name"] for row in plan["checks"]}
     if missing := [name for name in _NEEDED if name not in have]:
         raise PlanError(f"many nodes need the checks {' and '.join(_NEEDED)}; the plan lacks {', '.join(missing)}")
