@@ -29,6 +29,7 @@ def _request(experiment: Experiment, half: str) -> PlanRequest:
         gpu_count=instances.per_node,
         log_dir="",
         accept_no_expectation=False,
+        soak_minutes=experiment.verification.soak_minutes,
         only=experiment.verification.only,
         skip=experiment.verification.skip,
         folders=tuple(disk.mount for disk in experiment.disks),

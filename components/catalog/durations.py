@@ -28,6 +28,8 @@ class Duration:
     """For each operation of each rank, where ranks take turns."""
     over_windows: float = 0.0
     """Seconds that a second of a window takes, with what is compared after it."""
+    over_soak: float = 0.0
+    """Seconds that a second of `soak_s` takes."""
     source: str
     """Where the figures come from."""
 
@@ -37,8 +39,9 @@ class Duration:
         sizes = _sizes(params)
         parts = len(params.get("folders", params.get("loops", ())))
         windows: float = params.get("windows", 0) * params.get("window_s", 0)
+        soaked: float = params.get("soak_s", 0) * self.over_soak
         each = len(sizes) * self.op_s + sum(sizes) / _GIB * self.gib_s + ranks * self.rank_s
-        return self.once_s + operations * each + parts * self.part_s + windows * self.over_windows
+        return self.once_s + operations * each + parts * self.part_s + windows * self.over_windows + soaked
 
 
 def _sizes(params: Mapping[str, Any]) -> Sequence[int]:
@@ -70,6 +73,7 @@ GPU: Mapping[str, Duration] = MappingProxyType(
         "storage": Duration(part_s=2, source="1 GiB each way at 1 GB/s, a local NVMe disk"),
         "first_cuda": Duration(once_s=0.5, source="one kernel a card"),
         "matmul": Duration(once_s=1, op_s=0.01, source="three products of 2 × 10^12 operations at 700 TFLOP/s (stas00: 794)"),
+        "fp8_matmul": Duration(once_s=1.5, op_s=0.002, source="2 × 10^12 operations at 1000 TFLOP/s; fast sums: 1300 (Azure)"),
         "memory": Duration(once_s=3, source="four passes, each 15 times over 141 GB, at 4 TB/s (Azure: 4.01 on H200)"),
         "burn": Duration(once_s=0.5, over_windows=1.15, source="the windows; comparing a product takes a seventh of making it"),
         "ranks": Duration(once_s=4, source="joining eight H100: 3.0 s (NVIDIA/nccl#2094)"),
@@ -80,6 +84,9 @@ GPU: Mapping[str, Duration] = MappingProxyType(
         "ddp_step": Duration(once_s=2, source="as the rehearsal: importing, not computing"),
         "fsdp_step": Duration(once_s=1, source="as the rehearsal: importing, not computing"),
         "transport": Duration(once_s=0.5, op_s=0.02, part_s=11, source="each loop starts a process: torch, a context, NCCL"),
+        "soak": Duration(once_s=10, over_soak=1, source="as long as it is asked for, and the last round to its end"),
+        "counters": Duration(once_s=0.2, source="NVML over eight cards, twice"),
+        "telemetry": Duration(once_s=0.1, source="the last sample"),
     }
 )  # fmt: skip
 """By check, eight cards joined by NVLink."""
@@ -90,6 +97,7 @@ REHEARSAL: Mapping[str, Duration] = MappingProxyType(
         "storage": Duration(part_s=0.08, source=_HERE),
         "first_cuda": Duration(once_s=0.02, source=_HERE),
         "matmul": Duration(once_s=0.75, op_s=0.014, source=_HERE),
+        "fp8_matmul": Duration(once_s=0.05, op_s=0.003, source=_HERE),
         "memory": Duration(once_s=0.15, source=_HERE),
         "burn": Duration(once_s=0.05, over_windows=1, source=_HERE),
         "ranks": Duration(once_s=0.03, source=_HERE),
@@ -105,6 +113,9 @@ REHEARSAL: Mapping[str, Duration] = MappingProxyType(
         "ddp_step": Duration(once_s=2.2, source=_HERE),
         "fsdp_step": Duration(once_s=0.1, source=_HERE),
         "transport": Duration(once_s=0.05, op_s=0.008, source=_HERE),
+        "soak": Duration(once_s=0.3, over_soak=1, source=_HERE),
+        "counters": Duration(once_s=0.02, source=_HERE),
+        "telemetry": Duration(once_s=0.01, source=_HERE),
     }
 )
 """By check, two ranks."""
