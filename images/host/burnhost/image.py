@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
+import threading
 from typing import Any
 
 from burnhost import container
@@ -12,6 +14,8 @@ from burnhost.spec import WrongUseError
 SPECS = {"burnin.image-spec/1": {"reference": "text"}}
 RUNTIME: dict[str, dict[str, str]] = {"burnin.runtime/1": {}}
 _PULL_S = 3600
+_WORDS = 300
+"""Characters of a line that are handed on."""
 
 
 def resolve(spec: dict[str, Any]) -> dict[str, Any]:
@@ -31,11 +35,21 @@ def runtime(_: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pulled(runtime: str, reference: str) -> str:
-    done = subprocess.run([runtime, "pull", reference], capture_output=True, text=True, timeout=_PULL_S, check=False)
+    """Pull it, and hand on what the runtime says meanwhile: an image of torch takes minutes."""
+    last = ""
+    with subprocess.Popen(
+        [runtime, "pull", reference], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as pull:
+        assert pull.stdout is not None
+        limit = threading.Timer(_PULL_S, pull.kill)
+        limit.start()
+        for line in pull.stdout:
+            last = line.strip()[:_WORDS] or last
+            print(last, file=sys.stderr, flush=True)
+        limit.cancel()
     digest = _digest(runtime, reference)
     if digest is None:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise WrongUseError(f"{runtime} cannot pull {reference}: {said[-1] if said else 'no word'}")
+        raise WrongUseError(f"{runtime} cannot pull {reference}: {last or 'no word'}")
     return digest
 
 
@@ -43,5 +57,11 @@ def _digest(runtime: str, reference: str) -> str | None:
     asked = subprocess.run([runtime, "image", "inspect", reference], capture_output=True, text=True, check=False)
     if asked.returncode != 0:
         return None
-    digests = json.loads(asked.stdout)[0].get("RepoDigests") or []
-    return str(digests[0]) if digests else None
+    digests = [str(one) for one in json.loads(asked.stdout)[0].get("RepoDigests") or []]
+    return next((one for one in digests if len(digests) == 1 or _known(runtime, one)), next(iter(digests), None))
+
+
+def _known(runtime: str, digest: str) -> bool:
+    """Whether a registry has it: an image that was made here and pushed has another digest here, as long as it is not packed."""
+    asked = subprocess.run([runtime, "pull", "-q", digest], capture_output=True, timeout=_PULL_S, check=False)
+    return asked.returncode == 0

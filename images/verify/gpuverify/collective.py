@@ -28,6 +28,8 @@ _BLOCKS = 8
 """Blocks per rank whose sums are compared one by one."""
 _POISON = float("nan")
 RIGHT: Mapping[str, Any] = {"wrong": 0, "first": None}
+_LITTLE, _IN_A_ROW = 32 * 2**10, 16
+"""Up to so many bytes, so many operations are timed in a row."""
 _AT_ONCE = 26
 """Ranks per attribution pass: powers of 4 up to 2^52 are exact in fp64."""
 _WRONG_DATA = "data arrives wrong: a bad link, switch port or card, or a fault of the library; do not train on it"
@@ -114,8 +116,8 @@ def measure(context: Any, params: Mapping[str, Any], operation: Collective) -> d
     largest = context.places(max(elements(size, context.ranks) for size in params["sizes"]))
     rows = []
     for size in params["sizes"]:
-        buffers = Buffers(context, operation, largest[: elements(size, context.ranks)])
-        rows.append(timed(context, size, params, Loop(operation, buffers)))
+        places = largest[: elements(size, context.ranks)]
+        rows.append(timed(context, size, params, Loop(operation, partial(Buffers, context, operation, places))))
     return {"rows": rows, "present": _present(context, operation)}
 
 
@@ -125,31 +127,54 @@ def elements(size: int, n: int) -> int:
     return max(1, size // _WORD // unit) * unit
 
 
+def in_a_row(size: int) -> int:
+    """Return how many operations on `size` bytes are timed as one: little ones measure the wait for the first."""
+    return _IN_A_ROW if size <= _LITTLE else 1
+
+
 class Loop(NamedTuple):
     """An operation and what it moves."""
 
     operation: Collective
-    buffers: Any
-    """Has `given`, `output`, `bytes`, `prepare(iteration)` and `check(iteration, wholly)`."""
+    buffers: Callable[[], Any]
+    """Makes what has `given`, `output`, `bytes`, `prepare(iteration)` and `check(iteration, wholly)`."""
 
 
 def timed(context: Any, size: int, params: Mapping[str, Any], loop: Loop) -> dict[str, Any]:
-    """Run the warm-ups and iterations of one size; every result is checked, outside of what is timed."""
-    buffers, name = loop.buffers, loop.operation.name
-    row: dict[str, Any] = {"size": size, "bytes": buffers.bytes, "seconds": [], "checked": 0, "wrong": 0, "first": None}
+    """Run the warm-ups and iterations of one size; every result is checked, outside of what is timed.
+
+    Operations in a row have buffers and data of their own, so that each result is there to be checked afterwards.
+    """
+    several = [loop.buffers() for _ in range(in_a_row(size))]
+    row: dict[str, Any] = {
+        "size": size,
+        "bytes": several[0].bytes,
+        "seconds": [],
+        "checked": 0,
+        "wrong": 0,
+        "first": None,
+    }
     for iteration in range(params["warmups"] + params["iterations"]):
         warming = iteration < params["warmups"]
-        context.step(f"{name}, {size} bytes, iteration {iteration}")
-        buffers.prepare(iteration)
+        context.step(f"{loop.operation.name}, {size} bytes, iteration {iteration}")
+        turns = list(enumerate(several, iteration * len(several)))
+        for turn, buffers in turns:
+            buffers.prepare(turn)
         context.group.align()
-        took = context.device.time(partial(loop.operation.run, context.group, buffers.output, buffers.given, iteration))
+        took = context.device.time(partial(_run, context, loop.operation, turns))
         if not warming:
-            row["seconds"].append(took)
-        found = buffers.check(iteration, wholly=warming)
-        row["checked"] += 1
-        row["wrong"] += found["wrong"]
-        row["first"] = row["first"] or (found["first"] and {**found["first"], "iteration": iteration})
+            row["seconds"].append(took / len(turns))
+        for turn, buffers in turns:
+            found = buffers.check(turn, wholly=warming)
+            row["checked"] += 1
+            row["wrong"] += found["wrong"]
+            row["first"] = row["first"] or (found["first"] and {**found["first"], "iteration": iteration})
     return row
+
+
+def _run(context: Any, operation: Collective, turns: Sequence[tuple[int, Any]]) -> None:
+    for turn, buffers in turns:
+        operation.run(context.group, buffers.output, buffers.given, turn)
 
 
 def _present(context: Any, operation: Collective) -> list[float]:
@@ -210,11 +235,16 @@ def spoiled(rank: int, row: Mapping[str, Any], size: int, asked: Asked) -> Verdi
     rounds, seconds = asked.params["iterations"], row["seconds"]
     if row["wrong"] != 0 and is_count(row["wrong"]):
         return failed(f"rank {rank}: {row['wrong']} wrong elements at {size} bytes{_where(row)}", _WRONG_DATA, rank)
-    if row["wrong"] != 0 or row["checked"] != rounds + asked.params["warmups"] or not _fits(row, size, asked.ranks):
+    if row["wrong"] != 0 or row["checked"] != _results(size, asked) or not _fits(row, size, asked.ranks):
         return could_not_run(f"rank {rank}: {row['checked']} results checked at {size} bytes", rank=rank)
     if len(seconds) != rounds or not rounds or not all(map(is_positive, seconds)):
         return could_not_run(f"rank {rank}: not every iteration at {size} bytes was timed", rank=rank)
     return None
+
+
+def _results(size: int, asked: Asked) -> int:
+    """How many results of one size there are to be checked."""
+    return int((asked.params["iterations"] + asked.params["warmups"]) * in_a_row(size))
 
 
 def with_words(verdict: Verdict, words: str) -> Verdict:

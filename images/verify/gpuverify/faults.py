@@ -13,6 +13,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpuverify.collective import in_a_row
+
 _COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "exchange")
 _SUMS = ("all_reduce", "reduce_scatter")
 _Change = Callable[[Any], Any]
@@ -86,12 +88,12 @@ def wrong_element(context: Any, seed: int) -> None:
 
 
 def late_wrong_element(context: Any, seed: int) -> None:
-    """One element of a sum is off by one, from the seventh of a size on: after the warm-ups, in what is timed."""
+    """One element of a sum is off by one, from the seventh iteration of a size on: after the warm-ups, in what is timed."""
     times = dict[int, int]()
 
     def change(output: Any) -> None:
         times[output.numel()] = times.get(output.numel(), 0) + 1
-        if times[output.numel()] >= 7:
+        if times[output.numel()] > 6 * in_a_row(output.numel() * output.element_size()):
             output[_at(output, seed)] += 1
 
     if _hit(context, seed):

@@ -61,7 +61,7 @@ def measure(context: Any, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def _timed(context: Any, params: Mapping[str, Any], dtype: str, size: int) -> dict[str, Any]:
     """`size` counts 4 bytes an element, as elsewhere; half of it moves."""
-    return collective.timed(context, size, params, collective.Loop(_OPERATION, _Owned(context, dtype, size)))
+    return collective.timed(context, size, params, collective.Loop(_OPERATION, lambda: _Owned(context, dtype, size)))
 
 
 def judge(measured: Measured, asked: Asked) -> Verdict:

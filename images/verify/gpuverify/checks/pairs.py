@@ -23,10 +23,13 @@ def measure(context: Any, params: Mapping[str, Any]) -> dict[str, Any]:
             for _ in range(turns):
                 context.group.align()
             continue
-        operation = _exchange(peer)
-        buffers = collective.Buffers(context, operation, context.places(collective.elements(size, context.ranks)))
-        found[str(peer)] = collective.timed(context, size, params, collective.Loop(operation, buffers))
+        found[str(peer)] = collective.timed(context, size, params, _loop(context, _exchange(peer), size))
     return {"peers": found}
+
+
+def _loop(context: Any, operation: collective.Collective, size: int) -> collective.Loop:
+    places = context.places(collective.elements(size, context.ranks))
+    return collective.Loop(operation, lambda: collective.Buffers(context, operation, places))
 
 
 def _exchange(peer: int) -> collective.Collective:

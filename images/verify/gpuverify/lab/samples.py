@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from gpuverify.collective import in_a_row
 from gpuverify.lab import transported as transport
 from gpuverify.lab.nccl_log import INFINIBAND, NVLINK
 from gpuverify.verdicts import Asked
@@ -23,8 +24,8 @@ FLOOR = {"expected": 100.0, "source": "somebody"}
 
 
 def _collective(present: list[float]) -> tuple[dict[int, Any], Asked]:
-    row = {"seconds": [1e-3, 2e-3, 3e-3], "checked": 5, "wrong": 0, "first": None}
-    rows = [{"size": size, "bytes": size // 192 * 192, **row} for size in SIZES]
+    row = {"seconds": [1e-3, 2e-3, 3e-3], "wrong": 0, "first": None}
+    rows = [{"size": size, "bytes": size // 192 * 192, "checked": 5 * in_a_row(size), **row} for size in SIZES]
     floors = {"busbw_gb_s": {"least": 0.01, **FLOOR}}
     params = {"sizes": SIZES, "warmups": 2, "iterations": 3}
     measured = {rank: {"rows": [dict(row) for row in rows], "present": list(present)} for rank in range(RANKS)}
