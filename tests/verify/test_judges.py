@@ -164,6 +164,15 @@ def test_the_sum_of_powers_names_who_is_missing_or_doubled(digits: tuple[int, ..
     assert words in verdict.reason
 
 
+@given(wrong=st.integers(1, 10**9), rank=st.integers(0, RANKS - 1), name=st.sampled_from(["left", "right"]))
+def test_any_wrong_row_of_fp8_fails_and_names_the_rank(wrong: int, rank: int, name: str) -> None:
+    measured, asked = sample("fp8_matmul")
+    measured[rank]["wrong"][name] = wrong
+    verdict = judged(BY_NAME["fp8_matmul"], measured, asked)
+    assert (verdict.word, verdict.rank) == (FAILED, rank)
+    assert f"{wrong} in {name}" in verdict.reason
+
+
 def test_fp8_that_is_not_there_is_said_and_never_good() -> None:
     measured, asked = sample("fp8_matmul")
     measured[2] = {"unavailable": "torch 2.0 has no FP8 product"}
