@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from components.catalog.checks import CHECKS
+from components.verification import HALVES
 from tests.components.conftest import SOURCE, Graph, experiment
 
 Make = Callable[..., Graph]
@@ -98,23 +98,26 @@ def test_verification_has_a_deadline_and_names_what_makes_it_stale(graph_of: Mak
 
 
 @pytest.mark.parametrize(
-    ("asked", "left_out"),
+    ("asked", "left"),
     [
-        ({}, {"cuda": 0, "nccl": 0}),
-        ({"skip": ["storage"]}, {"cuda": 1, "nccl": 0}),
-        ({"only": ["ranks"]}, {"cuda": len([row for row in CHECKS if row.half == "cuda"]), "nccl": 12}),
+        ({}, lambda name: True),
+        ({"skip": ["storage"]}, lambda name: name != "storage"),
+        ({"only": ["ranks"]}, lambda name: name == "ranks"),
     ],
 )
 def test_a_part_runs_both_halves_and_the_last_one_ends_it(
-    graph_of: Make, asked: dict[str, Any], left_out: dict[str, int]
+    graph_of: Make, asked: dict[str, Any], left: Callable[[str], bool]
 ) -> None:
     """No half of a part can pass: if the first one ended the deployment, the second would never be measured."""
     graph = graph_of(experiment(verification=asked))
-    specs = {half: json.loads(graph.inputs(f"verify-{half}")["stdin"]) for half in left_out}
+    specs = {half: json.loads(graph.inputs(f"verify-{half}")["stdin"]) for half in HALVES}
     plans = {half: json.loads(spec["stdin"]) for half, spec in specs.items()}
-    assert [specs[half]["go_on"] for half in left_out] == [["could_not_run"] if asked else [], []]
-    assert [plans[half]["partial"] for half in left_out] == [bool(asked)] * 2
-    assert {half: len(plan["left_out"]) for half, plan in plans.items()} == left_out
+    assert [specs[half]["go_on"] for half in HALVES] == [["could_not_run"] if asked else [], []]
+    assert [plans[half]["partial"] for half in HALVES] == [bool(asked)] * 2
+    for plan in plans.values():
+        assert all(left(row["name"]) for row in plan["checks"])
+        assert not any(left(name) for name in plan["left_out"])
+        assert plan["checks"] or plan["left_out"]
 
 
 @pytest.mark.parametrize(
