@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from components.catalog.levels import LEVEL_DEADLINE_S
+from components.catalog.levels import most_s as most_of
 from components.config import Experiment
 from components.plan import HALVES, PlanRequest, make_plan
 
@@ -16,7 +16,7 @@ def expected_s(experiment: Experiment) -> int:
 
 def most_s(experiment: Experiment) -> int:
     """Return the seconds after which the verification is ended, however far it is."""
-    return LEVEL_DEADLINE_S[experiment.verification.level]
+    return most_of(experiment.verification.level, experiment.verification.soak_minutes)
 
 
 def _request(experiment: Experiment, half: str) -> PlanRequest:

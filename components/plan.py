@@ -9,7 +9,7 @@ from typing import Any
 from components.catalog import durations
 from components.catalog.checks import CHECKS, Check
 from components.catalog.gpus import FAIL_SHARE, GPUS, Gpu, Measured, fabric, lookup
-from components.catalog.levels import LEVEL_DEADLINE_S
+from components.catalog.levels import deadlines
 
 HALVES = ("cuda", "nccl")
 """One device at a time, then between devices: the graph shows which half failed."""
@@ -66,13 +66,17 @@ def make_plan(request: PlanRequest) -> dict[str, Any]:
         "gpu": None if rehearsal else _gpu(request),
         "transport": None if rehearsal or request.transport is None else dict(request.transport),
         "accept_no_expectation": request.accept_no_expectation,
-        "deadline_s": LEVEL_DEADLINE_S[request.level] // 2,
+        "deadline_s": _deadline_s(request),
         "expected_s": _expected_s(asked, rehearsal),
         "log_dir": request.log_dir,
         "partial": bool(request.only or request.skip),
         "left_out": [row["name"] for row in rows if row not in asked],
         "checks": asked,
     }
+
+
+def _deadline_s(request: PlanRequest) -> int:
+    return deadlines(request.level, request.soak_minutes)[request.half]
 
 
 def _belongs(check: Check, request: PlanRequest, ranks: int) -> bool:
@@ -152,7 +156,7 @@ def _row(check: Check, request: PlanRequest, ranks: int) -> dict[str, Any]:
     return {
         "name": check.name,
         "expected_s": round(length.seconds(params, ranks), 2),
-        "deadline_s": min(check.deadline_s * _ITERATIONS[request.level], LEVEL_DEADLINE_S[request.level] // 2),
+        "deadline_s": min(check.deadline_s * _ITERATIONS[request.level], _deadline_s(request)),
         "requires": list(check.requires),
         "params": params,
         "floors": _floors(check, request, known),

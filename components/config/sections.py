@@ -93,7 +93,7 @@ class Verification(Section):
     """How the instance is proved."""
 
     level: Literal["quick", "full", "soak"] = told("quick", "How deep the checks go.")
-    soak_minutes: Annotated[int, Field(ge=1, le=45), WHOLE] = told(
+    soak_minutes: Annotated[int, Field(ge=1, le=480), WHOLE] = told(
         30,
         "How long level `soak` hunts for corruption that comes seldom or with heat; a rehearsal takes seconds.",
         unit="min",
