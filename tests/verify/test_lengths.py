@@ -51,6 +51,14 @@ def test_a_plan_is_as_long_as_its_parts_and_shorter_than_its_deadline(
         assert all(0 < row["expected_s"] < row["deadline_s"] for row in rows)
 
 
+@pytest.mark.parametrize("minutes", [1, 45, 480])
+def test_a_soak_ends_before_its_deadline(tmp_path: Path, minutes: int) -> None:
+    plan = _plans(tmp_path, "H200-SXM-141GB", "soak", soak_minutes=minutes)[1]
+    (soak,) = (row for row in plan["checks"] if row["name"] == "soak")
+    assert soak["params"]["soak_s"] == 60 * minutes < soak["deadline_s"] <= plan["deadline_s"]
+    assert plan["expected_s"] < plan["deadline_s"]
+
+
 @pytest.mark.parametrize("level", FITS_S)
 @pytest.mark.parametrize("model", JOINED)
 def test_the_halves_together_fit_their_level(tmp_path: Path, model: str | None, level: str) -> None:
