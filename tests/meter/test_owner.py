@@ -10,17 +10,32 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from burnmeter import clock
 from burnmeter.instance import Sample
 from burnmeter.meter import Meter
-from burnmeter.owner import Sum, Total
+from burnmeter.owner import SCHEMA, Sum, Total
 from burnmeter.plan import Owner, Plan
 from burnmeter.state import STORAGE, Account, State
 from tests.meter.plans import plan_json, watched
 from tests.meter.real import Real, kill, until
 
 ALIVE = Sample(alive=True)
+SPEND: dict[str, Any] = {
+    "schema": SCHEMA,
+    "experiment": "b",
+    "currency": "USD",
+    "spent": "50",
+    "storage_per_h": "36",
+    "compute_per_h": "3600",
+    "alive": True,
+    "silent_s": 30,
+    "instance": "/nowhere",
+    "seconds": {"i-1": "50"},
+    "at": {"boottime": 90.0, "boot_id": "b", "wall": 1e9 + 90},
+}
 
 
 def at(seconds: float, boot: str = "b") -> clock.Moment:
@@ -91,6 +106,29 @@ def test_one_that_a_person_removed_is_no_more(folder: Path) -> None:
     assert total.others(at(100)).spent == 50
     (folder / "b.json").unlink()
     assert total.others(at(100)) == Sum()
+
+
+NUMBERS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=6))
+NUMERALS = st.sampled_from(["NaN", "Infinity", "-1", "1e400", "", "7"])
+VALUES = st.one_of(
+    NUMBERS, NUMERALS, st.lists(NUMBERS, max_size=2), st.dictionaries(st.text(max_size=3), NUMERALS, max_size=2)
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(st.sampled_from([*SPEND, "at.boottime", "at.wall"]), VALUES, max_size=3))
+@example({"spent": "NaN"})
+@example({"at.wall": 1e308})
+def test_whatever_lies_there_is_counted_or_told(folder: Path, changes: dict[str, Any]) -> None:
+    """A sum that is no number would stop everybody, or nobody."""
+    folder.mkdir(exist_ok=True)
+    inner = {name: value for name, value in changes.items() if name in SPEND}
+    moment = {**SPEND["at"], **{name[3:]: value for name, value in changes.items() if name.startswith("at.")}}
+    (folder / "b.json").write_text(json.dumps({**SPEND, "at": moment, **inner}))
+    found = Total(shared(folder, "a")).others(at(100))
+    assert found.spent.is_finite()
+    assert found.per_h.is_finite()
+    assert found.missing or found.spent >= 0
 
 
 def record(plan: Plan, *, ended: float | None = None, started: float = 0) -> None:

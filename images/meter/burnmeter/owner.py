@@ -9,15 +9,15 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 from burnmeter import clock, instance
 from burnmeter.plan import Plan
 from burnmeter.state import HOUR, STORAGE, State
 
 SCHEMA = "burnin.spend/1"
+_MOST = Decimal(10) ** 15
 _SILENT_TICKS = 3
 """After so many without a word, a meter is taken for dead."""
 
@@ -32,6 +32,25 @@ class Sum:
     """What is not in it, or known from earlier only; empty when everything is."""
     silent: str = ""
     """Whose meter says nothing while its instance runs; it is counted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Spend:
+    """What one experiment's meter left; times in seconds."""
+
+    experiment: str
+    currency: str
+    spent: Decimal
+    storage_per_h: Decimal
+    compute_per_h: Decimal
+    alive: bool
+    silent_s: Decimal
+    """Without a word for so long, that meter is dead."""
+    instance: Path
+    """Its record."""
+    seconds: Mapping[str, Decimal]
+    """What was counted of each of its instances."""
+    at: clock.Moment
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +69,7 @@ class Total:
         assert plan.owner is not None
         self._plan, self._owner = plan, plan.owner
         self._own = f"{plan.experiment}.json"
-        self._known: dict[str, Mapping[str, Any]] = {}
+        self._known: dict[str, _Spend] = {}
         self._published = False
 
     def others(self, now: clock.Moment) -> Sum:
@@ -58,7 +77,7 @@ class Total:
         missing = self._read()
         shares, foreign = [], []
         for one in self._known.values():
-            if one["currency"] == self._plan.currency:
+            if one.currency == self._plan.currency:
                 shares.append(_share(one, now))
             else:
                 foreign.append(self._no_sum(one))
@@ -109,49 +128,68 @@ class Total:
                 self._known[name] = found
         return wrong
 
-    def _no_sum(self, one: Mapping[str, Any]) -> str:
+    def _no_sum(self, one: _Spend) -> str:
         return (
-            f"{one['experiment']} counts in {one['currency']}, this experiment in {self._plan.currency}: "
+            f"{one.experiment} counts in {one.currency}, this experiment in {self._plan.currency}: "
             f"they cannot share the total of {self._owner.name} in {self._owner.folder}"
         )
 
 
-def _share(one: Mapping[str, Any], now: clock.Moment) -> _Share:
+def _share(one: _Spend, now: clock.Moment) -> _Share:
     """What was left some time ago has gone on since. Of a silent meter's instance its record tells, on this machine."""
-    at = clock.of_json(one["at"])
-    passed, alive = _seconds(now.since(at)), bool(one["alive"])
-    worked, silent = passed if alive else Decimal(0), float(passed) > float(one["silent_s"])
-    if silent and at.boot_id == now.boot_id:
-        seen = instance.sample(Path(one["instance"]), now)
+    passed, alive = Decimal(str(round(now.since(one.at), 3))), one.alive
+    worked, silent = passed if alive else Decimal(0), passed > one.silent_s
+    if silent and one.at.boot_id == now.boot_id:
+        seen = instance.sample(one.instance, now)
         if seen.seconds:
-            alive, worked = seen.alive, _since(one["seconds"], seen.seconds)
-    storage, compute = Decimal(one["storage_per_h"]), Decimal(one["compute_per_h"])
-    dead = f"the meter of {one['experiment']} says nothing since {clock.iso(at.wall)}, and its instance runs"
+            alive, worked = seen.alive, _since(one.seconds, seen.seconds)
+    dead = f"the meter of {one.experiment} says nothing since {clock.iso(one.at.wall)}, and its instance runs"
     return _Share(
-        spent=Decimal(one["spent"]) + (storage * passed + compute * worked) / HOUR,
-        per_h=storage + (compute if alive else 0),
+        spent=one.spent + (one.storage_per_h * passed + one.compute_per_h * worked) / HOUR,
+        per_h=one.storage_per_h + (one.compute_per_h if alive else 0),
         silent=dead if silent and alive else "",
     )
 
 
-def _since(counted: Mapping[str, str], used: Mapping[str, Decimal]) -> Decimal:
+def _since(counted: Mapping[str, Decimal], used: Mapping[str, Decimal]) -> Decimal:
     """Seconds of every instance that its meter has not counted."""
-    grown = (seconds - Decimal(counted.get(name, 0)) for name, seconds in used.items())
+    grown = (seconds - counted.get(name, Decimal(0)) for name, seconds in used.items())
     return sum((max(Decimal(0), one) for one in grown), Decimal(0))
 
 
-def _spend(path: Path) -> dict[str, Any] | None:
+def _spend(path: Path) -> _Spend | None:
+    """Return what an experiment left; None for what is no spend, whoever wrote it."""
     try:
-        found: dict[str, Any] = json.loads(path.read_text())
-        amounts = [Decimal(found[name]) for name in ("spent", "storage_per_h", "compute_per_h")]
-        seconds = [Decimal(one) for one in found["seconds"].values()]
-        clock.of_json(found["at"])
-        texts = all(isinstance(found[name], str) for name in ("experiment", "currency", "instance"))
-        sound = texts and isinstance(found["alive"], bool) and float(found["silent_s"]) > 0
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, InvalidOperation):
+        found = json.loads(path.read_text())
+        if found["schema"] != SCHEMA or not isinstance(found["alive"], bool):
+            return None
+        at = clock.of_json(found["at"])
+        _amount(at.boottime, at.wall)
+        return _Spend(
+            experiment=_text(found["experiment"]),
+            currency=_text(found["currency"]),
+            spent=_amount(found["spent"]),
+            storage_per_h=_amount(found["storage_per_h"]),
+            compute_per_h=_amount(found["compute_per_h"]),
+            alive=found["alive"],
+            silent_s=_amount(found["silent_s"]),
+            instance=Path(_text(found["instance"])),
+            seconds={name: _amount(seconds) for name, seconds in found["seconds"].items()},
+            at=at,
+        )
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
         return None
-    return found if sound and found["schema"] == SCHEMA and all(one >= 0 for one in (*amounts, *seconds)) else None
 
 
-def _seconds(passed: float) -> Decimal:
-    return Decimal(str(round(passed, 3)))
+def _amount(*given: str | float) -> Decimal:
+    """Return the first; raise ValueError for what is no amount at all. `NaN` is a number to Decimal, and to nobody else."""
+    found = [Decimal(str(one)) for one in given]
+    if not all(one.is_finite() and 0 <= one < _MOST for one in found):
+        raise ValueError("no amount")
+    return found[0]
+
+
+def _text(given: object) -> str:
+    if not isinstance(given, str) or "\0" in given:
+        raise ValueError("no text")
+    return given
