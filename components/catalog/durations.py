@@ -52,9 +52,18 @@ def _sizes(params: Mapping[str, Any]) -> Sequence[int]:
 
 _GIB = 2**30
 _HERE = "measured here"
-_LOOP = Duration(once_s=0.05, op_s=0.006, source=_HERE)
-_BY_LINK = Duration(
-    once_s=0.3, op_s=0.002, gib_s=0.004, source="362 to 480 GB/s of eight H200 (stas00); fill and compare at 4 TB/s"
+_LOOP = Duration(once_s=0.05, op_s=0.008, source=_HERE)
+_SUM = Duration(
+    once_s=0.3,
+    op_s=0.003,
+    gib_s=0.005,
+    source="473 GB/s of eight H200 (stas00), so 3.7 ms a GiB; fill and compare at 4 TB/s",
+)
+_MOVE = Duration(
+    once_s=0.3,
+    op_s=0.003,
+    gib_s=0.0035,
+    source="361 GB/s of eight H200 (stas00), so 2.6 ms a GiB; fill and compare at 4 TB/s",
 )
 
 START: Mapping[str, Duration] = MappingProxyType(
@@ -79,8 +88,13 @@ GPU: Mapping[str, Duration] = MappingProxyType(
         "ranks": Duration(once_s=4, source="joining eight H100: 3.0 s (NVIDIA/nccl#2094)"),
         "host_copies": Duration(once_s=0.5, rank_s=0.06, source="256 MiB both ways at 50 GB/s (Azure), comparing on the host"),
         "pairs": Duration(once_s=0.5, op_s=0.04, source="seven rounds, 256 MiB at 180 GB/s one way, and comparing"),
-        "half_sums": Duration(once_s=0.3, op_s=0.004, source="as the collectives"),
-        **dict.fromkeys(("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv"), _BY_LINK),
+        "half_sums": Duration(once_s=0.3, op_s=0.006, source="as the collectives"),
+        "all_reduce": _SUM,
+        "all_gather": _MOVE,
+        "reduce_scatter": _MOVE,
+        "all_to_all": _MOVE,
+        "broadcast": _MOVE,
+        "send_recv": _MOVE,
         "ddp_step": Duration(once_s=2, source="as the rehearsal: importing, not computing"),
         "fsdp_step": Duration(once_s=1, source="as the rehearsal: importing, not computing"),
         "transport": Duration(once_s=0.5, op_s=0.02, part_s=11, source="each loop starts a process: torch, a context, NCCL"),
@@ -98,8 +112,8 @@ REHEARSAL: Mapping[str, Duration] = MappingProxyType(
         "first_cuda": Duration(once_s=0.02, source=_HERE),
         "matmul": Duration(once_s=0.75, op_s=0.014, source=_HERE),
         "fp8_matmul": Duration(once_s=0.05, op_s=0.003, source=_HERE),
-        "memory": Duration(once_s=0.15, source=_HERE),
-        "burn": Duration(once_s=0.05, over_windows=1, source=_HERE),
+        "memory": Duration(once_s=0.4, source=_HERE),
+        "burn": Duration(once_s=0.05, over_windows=1.5, source=_HERE),
         "ranks": Duration(once_s=0.03, source=_HERE),
         "host_copies": Duration(once_s=0.02, rank_s=0.003, source=_HERE),
         "pairs": Duration(once_s=0.02, op_s=0.008, source=_HERE),
@@ -109,7 +123,7 @@ REHEARSAL: Mapping[str, Duration] = MappingProxyType(
         "all_to_all": _LOOP,
         "broadcast": _LOOP,
         "send_recv": _LOOP,
-        "half_sums": Duration(op_s=0.01, source=_HERE),
+        "half_sums": Duration(op_s=0.018, source=_HERE),
         "ddp_step": Duration(once_s=2.2, source=_HERE),
         "fsdp_step": Duration(once_s=0.1, source=_HERE),
         "transport": Duration(once_s=0.05, op_s=0.008, source=_HERE),
