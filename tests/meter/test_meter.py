@@ -18,6 +18,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from burnmeter import clock
+
 HOME = str(Path(__file__).parents[2] / "images" / "meter")
 
 
@@ -122,6 +124,19 @@ def test_a_spent_budget_is_refused_with_both_numbers_and_the_key(world: World) -
     assert "budget.limit" in refused.stderr
     assert not (world.meter / "process.json").exists(), "nothing was started"
     assert world.call("arm", plan=world.plan(limit="400", at_limit="notify")).returncode == 0
+
+
+def test_the_status_of_a_meter_that_wrote_none_for_long_is_of_now(world: World) -> None:
+    """As among thousands, where it is written rarely; when somebody looked last is said as it was."""
+    pid = json.loads(world.call("arm").stdout)["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    first = world.status()
+    later = _until(lambda: (s := world.status())["spent"] != first["spent"] and s)
+    assert later["alive"] is True
+    assert clock.of_iso(later["last_sample"]) - clock.of_iso(first["last_sample"]) <= 1, "nobody looked since"
+    schema = Path(HOME).parents[1] / "docs" / "schemas" / "meter-status.json"
+    jsonschema.validate(later, json.loads(schema.read_text()))
+    os.kill(pid, signal.SIGCONT)
 
 
 def test_permit_needs_a_living_meter_and_money(world: World) -> None:

@@ -16,6 +16,7 @@ from burnmeter import (
     accounts,
     clock,
     decide,
+    health,
     instance,
     ladder,
     ledger,
@@ -144,11 +145,15 @@ def permit(folder: str) -> dict[str, Any]:
 
 
 def show(folder: str) -> dict[str, Any]:
-    """Return the status: the living meter's last one, else what the ledger adds up to now."""
-    found = status.read(Path(folder))
-    if found is not None and found["alive"]:
+    """Return the status: the living meter's last one; where that is old or none lives, what the ledger adds up to now."""
+    plan, found = plans.load(Path(folder)), status.read(Path(folder))
+    lives = found is not None and found["alive"]
+    if found is not None and lives and status.fresh(found, plan):
         return found
-    view = _view(plans.load(Path(folder)), incomplete=True)
+    view = _view(plan, incomplete=True)
+    if found is not None and lives:
+        seen = {"utilisation_percent": found["utilisation_percent"], "last_sample": health.last_look(plan.folder)}
+        return {**status.describe(view, found["trouble"]), **seen, "alive": True}
     trouble = ["no meter watches this budget; the compute's own deadline still holds"] if view.seen.alive else []
     return {**status.describe(view, trouble), "alive": False}
 

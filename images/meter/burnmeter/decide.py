@@ -237,10 +237,10 @@ def _ahead(view: View, cause: str) -> Iterator[tuple[Rung, float | None]]:
 
 
 def _ahead_of_money(view: View, purse: Purse, rungs: tuple[Rung, ...]) -> Iterator[tuple[Rung, float | None]]:
-    epoch, alive = view.state.epoch, view.seen.alive
+    epoch, seconds_until = view.state.epoch, purse.clock(alive=view.seen.alive)
     for rung in rungs:
         if not (rung.forecast or (rung.name, epoch) in view.state.taken or _skipped(view, rung)):
-            yield rung, purse.seconds_until(rung.percent, rung.before_s, alive=alive)
+            yield rung, seconds_until(rung.percent, rung.before_s)
 
 
 def _ahead_in_turn(view: View, rungs: tuple[Rung, ...]) -> Iterator[tuple[Rung, float | None]]:

@@ -95,6 +95,11 @@ def to_supervisor(words: str) -> None:
         line.sendto(words.encode(), address.replace("@", "\0", 1) if address[0] == "@" else address)
 
 
+def last_look(folder: Path) -> str:
+    """Return when the meter of `folder` looked last, ISO 8601 in UTC."""
+    return clock.iso((folder / HEARTBEAT).stat().st_mtime)
+
+
 def healthy(folder: str) -> dict[str, Any]:
     """Say from outside whether the meter of `folder` looks in time: by its heartbeat and its last status."""
     try:

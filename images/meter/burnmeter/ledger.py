@@ -82,6 +82,7 @@ class Writer:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = _locked(path)
+        self._identity = _identity(self._file)
         self.contents = read(path)
         self._size = self.contents.sound_bytes
         os.ftruncate(self._file, self._size)
@@ -130,7 +131,7 @@ class Writer:
         except OSError as error:
             raise LedgerError(f"{self._path} cannot be made shorter: {error.strerror}") from None
         os.close(self._file)
-        self._file, self._size = file, size
+        self._file, self._size, self._identity = file, size, _identity(file)
         _sync_folder(self._path.parent)
 
     def forget(self) -> None:
@@ -143,10 +144,10 @@ class Writer:
 
     def _on_disk(self) -> int:
         """Return the file's size in bytes; one without a name takes every write and keeps none, which raises OSError."""
-        held, named = os.fstat(self._file), os.stat(self._path)  # noqa: PTH116  # at every record
-        if (held.st_ino, held.st_dev) != (named.st_ino, named.st_dev):
+        named = os.stat(self._path)  # noqa: PTH116  # at every record
+        if (named.st_ino, named.st_dev) != self._identity:
             raise OSError(0, "another file has its name")
-        return held.st_size
+        return named.st_size
 
 
 def _locked(path: Path) -> int:
@@ -164,6 +165,12 @@ def _locked(path: Path) -> int:
         raise LedgerBusyError(f"{path} is written by another meter: two cannot watch one budget") from None
     except OSError as error:
         raise LedgerError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _identity(file: int) -> tuple[int, int]:
+    """What names an open file whatever becomes of its path."""
+    found = os.fstat(file)
+    return found.st_ino, found.st_dev
 
 
 def _write_all(file: int, records: Iterable[Record]) -> int:

@@ -89,7 +89,7 @@ class Meter:
         self._copy()
 
     def _tell_status(self, view: decide.View) -> Mapping[str, Any]:
-        """Among thousands, a status that says nothing new is written once a minute, unless its figures stand on a page."""
+        """Among thousands, a status that says nothing new is written rarely, unless its figures stand on a page."""
         at, pause = time.monotonic(), 0.0 if self.plan.health else self._pace.status_s
         news = (self.state.epoch, len(self.state.taken), len(self.state.orders), view.seen.alive, self.plan.revision)
         due = news != self._news or at - self._told_at >= pause or bool(self.troubles())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -38,12 +38,17 @@ class Purse:
         rate = self.rate_per_h(alive=alive)
         return max(Decimal(0), self.limit - self.spent) / rate * HOUR if rate else None
 
-    def seconds_until(self, percent: int, before_s: float, *, alive: bool) -> float | None:
-        """Return when `percent` of the limit is spent, less `before_s`; None for never."""
-        rate = self.rate_per_h(alive=alive)
-        if not rate:
-            return None
-        return max(0.0, float((self.limit * percent / 100 - self.spent) / rate * HOUR) - before_s)
+    def clock(self, *, alive: bool) -> Callable[[int, float], float | None]:
+        """Return what tells the seconds until `percent` of the limit is spent, less `before_s`; None for never.
+
+        Exact until its last step: what rounding takes for reached, and the spend does not, would wait for another tick.
+        """
+        limit, spent, rate = self.limit, self.spent, self.rate_per_h(alive=alive)
+
+        def until(percent: int, before_s: float) -> float | None:
+            return max(0.0, float((limit * percent / 100 - spent) / rate * HOUR) - before_s) if rate else None
+
+        return until
 
 
 def purses(state: State, seen: Sample, plan: Plan) -> Mapping[str, Purse]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from burnmeter.plan import Plan
 from burnmeter.state import HOUR, State
 
 _FILE = "status.json"
+_FRESH_TICKS = 2
 _PLACES = Decimal("0.0001")
 
 
@@ -82,6 +83,11 @@ def read(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return {**found, "alive": process.running(folder) is not None}
+
+
+def fresh(found: Mapping[str, Any], plan: Plan) -> bool:
+    """Whether a living meter's status is of its last looks; one of thousands writes it rarely."""
+    return clock.now().wall - clock.of_iso(found["last_sample"]) <= _FRESH_TICKS * plan.tick_s
 
 
 def money(amount: Decimal) -> str:

@@ -17,8 +17,8 @@ from burnmeter.plan import PlanError
 
 LEAVE = "disarmed"
 """A file in an experiment's folder: its accounts are to be closed, and it is not watched until it is armed again."""
-_PACE = Pace(status_s=60.0, sync_s=900.0)
-"""Among thousands: else the disk is busy with what nobody reads."""
+_PACE = Pace(status_s=300.0, sync_s=900.0)
+"""Among thousands: else the disk is busy with what nobody reads. `burnmeter status` brings an old status up to now."""
 _SPARE_FILES = 200
 _FEW = 100_000
 """Objects between two searches for circles: a look leaves none."""
