@@ -30,6 +30,8 @@ _MEANS = {
     "no_expectation": "measured, but no floor is known for this exact GPU",
 }
 _FRAME = re.compile(r"^(error: )?(exit status \d+|signal: \w+): running \".*\":?$|^error: update failed$")
+_NEAR = "below_baseline"
+"""A sentence among the figures: it has a line of its own."""
 AFTERWARDS = ("per_month_after_destroy", "commitment", "egress_weights", "egress_data")
 """Figures that still matter when the compute is gone."""
 _WORST_FIRST = ("failed", "could_not_run", "no_expectation", "rehearsed", "passed")
@@ -98,7 +100,7 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
     verdict = str(summary["verdict"])
     console.print(f"\n[bold {_COLOURS.get(verdict, 'yellow')}]{verdict}[/]  {_MEANS.get(verdict, '')}\n")
     console.print(_checks(summary["checks"]))
-    for line in baseline_lines(summary.get("baseline")):
+    for line in baseline_lines(summary):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     show_prices(summary["prices"], console)
     for label, line in _lines(summary):
@@ -114,12 +116,16 @@ def _lines(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Alarms by", line
 
 
-def baseline_lines(told: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield whether the user's own good run was held against this one, and what of it was not."""
+def baseline_lines(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Yield whether the user's own good run was held against this one, what came near its bounds, and what was not compared."""
+    told = summary.get("baseline")
     if told:
         says = "held against these figures" if told["applies"] else f"does not apply: {told['why']}"
+        near = [
+            f"{one['name']}: {one['figures'][_NEAR]}" for one in summary["checks"] if _NEAR in (one["figures"] or {})
+        ]
         yield f"Baseline       of {told['accepted_at']}, {says}"
-        yield from (f"               {note}" for note in told["notes"])
+        yield from (f"               {note}" for note in [*near, *told["notes"]])
 
 
 def channel_lines(channels: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -176,7 +182,11 @@ def _headline(check: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _figures(figures: Mapping[str, Any] | None) -> str:
     return (
-        ", ".join(f"{name} {value}" for name, value in (figures or {}).items() if not isinstance(value, (dict, list)))
+        ", ".join(
+            f"{name} {value}"
+            for name, value in (figures or {}).items()
+            if not isinstance(value, (dict, list)) and name != _NEAR
+        )
         or "–"
     )
 

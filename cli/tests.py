@@ -54,6 +54,7 @@ def main(argv: list[str]) -> int:
     for environment in ("tests", "verify"):
         python_env.ensure(environment, project)
     install.ensure(project)
+    have_oldest_torch(project)
     have(SYSTEM_PACKAGES)
     checked = check.main(["check"])
     suite = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", *argv[1:]]
@@ -61,6 +62,14 @@ def main(argv: list[str]) -> int:
     if checked != 0:
         print("`./burnin check` failed: its words stand above the suite's", flush=True)
     return 0 if checked == 0 and tested == 0 else 1
+
+
+def have_oldest_torch(project: Path) -> None:
+    """Make it before the suite, which waits in silence; without it the suite skips what wants it."""
+    try:
+        python_env.shared(python_env.OLDEST, project)
+    except Trouble as trouble:
+        print(f"The rehearsal under the oldest torch is skipped: {trouble}", flush=True)
 
 
 def have(packages: Sequence[SystemPackage]) -> None:

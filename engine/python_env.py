@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -33,6 +35,8 @@ class Environment:
     contains: tuple[str, ...] = ()
     """Other environments in the same folder that this one makes complete as well."""
     has_builds: bool = False
+    last_python: tuple[int, int] | None = None
+    """The newest Python that there are packages for; None: whichever this is."""
 
     @property
     def stamp(self) -> str:
@@ -61,6 +65,38 @@ ENVIRONMENTS: Mapping[str, Environment] = MappingProxyType(
         ),
     }
 )
+
+
+OLDEST = Environment(
+    folder="torch-oldest",
+    requirements="images/verify/requirements-oldest.txt",
+    holds="the oldest torch that the proof runs under",
+    about_s=90,
+    has_builds=True,
+    last_python=(3, 12),
+)
+"""For tests alone: gigabytes, so made once for each lock and Python, in the user's cache folder."""
+
+
+def shared(wanted: Environment, project: Path) -> Path:
+    """Return the Python of an environment in the user's cache folder; raise Trouble where it cannot be had."""
+    mine = sys.version_info[:2]
+    if wanted.last_python and mine > wanted.last_python:
+        raise Trouble(f"{wanted.holds} has no build for Python {mine[0]}.{mine[1]}")
+    digest = hashlib.sha256((project / wanted.requirements).read_bytes()).hexdigest()[:16]
+    name = f"{wanted.folder}-{mine[0]}.{mine[1]}-{digest}"
+    python = cache.folder() / name / "bin" / "python"
+    if not python.exists():  # also where the system's Python was replaced, and the link leads nowhere
+        shutil.rmtree(cache.folder() / name, ignore_errors=True)
+    cache.once(name, lambda folder: _fill(folder, wanted, project), wanted.about_s)
+    return python
+
+
+def _fill(folder: Path, wanted: Environment, project: Path) -> None:
+    program = uv.find()
+    with Work(f"Installing {wanted.holds}", wanted.about_s) as work:
+        _bare(program, folder)
+        _install(program, replace(wanted, folder=str(folder)), project, work)
 
 
 def ensure(name: str, project: Path) -> None:
@@ -102,14 +138,17 @@ def _make(wanted: Environment, project: Path) -> None:
     program = uv.find()
     with Work(f"Installing {wanted.holds}", wanted.about_s) as work:
         if not stood:
-            venv = [program, "venv", "--clear", "--relocatable", "--python", sys.executable]
-            run([*venv, str(project / wanted.folder)], uv.environment())
+            _bare(program, project / wanted.folder)
         made = _install(program, wanted, project, work)
     for name in wanted.contains:
         part = ENVIRONMENTS[name]
         (project / part.stamp).write_text((project / part.requirements).read_text())
     note = f"{_BUILD}{made}\n" if wanted.has_builds else ""
     (project / wanted.stamp).write_text((project / wanted.requirements).read_text() + note)
+
+
+def _bare(program: str, folder: Path) -> None:
+    run([program, "venv", "--clear", "--relocatable", "--python", sys.executable, str(folder)], uv.environment())
 
 
 def _install(program: str, wanted: Environment, project: Path, work: Work) -> str:

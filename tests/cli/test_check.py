@@ -21,6 +21,7 @@ BAD = check.Tool(name="bad", argv=("sh", "-c", "echo its words; exit 3"))
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Environments and engine are there."""
     monkeypatch.setattr(python_env, "ensure", lambda *_: None)
+    monkeypatch.setattr(python_env, "shared", lambda *_: Path("python"))
     monkeypatch.setattr(install, "ensure", lambda _: None)
 
 
@@ -90,6 +91,17 @@ def test_one_system_package_that_is_not_to_be_had_keeps_no_other_away(
     asked.clear()
     tests.have(_missing(tmp_path, "two"))
     assert asked == [], "what is there is not installed again"
+
+
+def test_without_the_oldest_torch_the_suite_runs_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def cannot(*_: object) -> None:
+        raise Trouble("no build for Python 3.14")
+
+    monkeypatch.setattr(python_env, "shared", cannot)
+    tests.have_oldest_torch(Path())
+    assert "oldest torch is skipped: no build for Python 3.14" in capsys.readouterr().out
 
 
 def test_trouble_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

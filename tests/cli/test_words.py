@@ -74,12 +74,22 @@ def test_of_many_figures_the_page_shows_the_one_that_counts() -> None:
     assert "pair 0-1, pair_gb_s 2.5" in page
 
 
-def test_a_baseline_is_told_in_one_line_and_its_gaps_below() -> None:
+def test_a_baseline_is_told_with_what_came_near_its_bounds() -> None:
+    near = "tflops is 95 % of your own 702 of 2026-12-01 (driver 570); worth a look below 96 %"
+    burn = {"name": "burn", "verdict": "passed", "figures": {"tflops": 667.0, "below_baseline": near}, "floor": None}
     told = {"accepted_at": "2026-12-01", "applies": True, "why": "", "notes": ["matmul: lower"], "made_with": "d"}
-    assert list(summary.baseline_lines(told)) == [
+    page = {"baseline": told, "checks": [burn]}
+    assert list(summary.baseline_lines(page)) == [
         "Baseline       of 2026-12-01, held against these figures",
+        f"               burn: {near}",
         "               matmul: lower",
     ]
-    (line,) = summary.baseline_lines({**told, "applies": False, "why": "other cards", "notes": []})
-    assert line.endswith("does not apply: other cards")
-    assert list(summary.baseline_lines(None)) == []
+    (line,) = summary.baseline_lines(
+        {**page, "checks": [], "baseline": {**told, "applies": False, "why": "x", "notes": []}}
+    )
+    assert line.endswith("does not apply: x")
+    assert list(summary.baseline_lines({"baseline": None, "checks": [burn]})) == []
+    console = Console(width=200, file=io.StringIO())
+    rest = {"verdict": "passed", "prices": {}, "connect": "", "channels": [], "image": None, "survivors": []}
+    summary.show({**page, **rest}, console)
+    assert console.file.getvalue().count(near) == 1  # type: ignore[attr-defined]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from components.baseline import with_baseline
 from components.catalog.checks import CHECKS
 from components.catalog.gates import GATES, SMALL_BYTES
+from gpuverify import words
 from gpuverify.baseline import held_against
 from gpuverify.checks import BY_NAME
 from gpuverify.judging import judged
@@ -63,12 +64,12 @@ def test_no_baseline_makes_a_verdict_better(word: str, entries: list[dict[str, A
 @given(share=SHARES, less=st.floats(0.01, 1))
 @pytest.mark.parametrize("entry", [ENTRY, LATENCY])
 def test_worse_is_never_better(entry: dict[str, Any], share: float, less: float) -> None:
-    words = []
+    ends = []
     for one in (share, share * less if entry["fail"] < 1 else share / less):
         value = entry["value"] * one
         figures = {"tflops": value, "by_size": {"32768": {"median_s": value}}}
-        words.append(held_against(Verdict(word=PASSED, figures=figures), [entry], WHEN).word)
-    assert WORST_FIRST.index(words[1]) <= WORST_FIRST.index(words[0])
+        ends.append(held_against(Verdict(word=PASSED, figures=figures), [entry], WHEN).word)
+    assert WORST_FIRST.index(ends[1]) <= WORST_FIRST.index(ends[0])
 
 
 @pytest.mark.parametrize(
@@ -96,8 +97,17 @@ def test_bounds(entry: dict[str, Any], share: float, word: str, told: bool) -> N
         assert f"{100 * share:.3g} % of your own" in after.reason
         assert WHEN in after.reason
     if word == FAILED or told:
-        words = after.reason or after.figures["below_baseline"]
-        assert ("above" if entry["fail"] > 1 else "below") in words
+        said = after.reason or after.figures["below_baseline"]
+        assert ("above" if entry["fail"] > 1 else "below") in said
+
+
+def test_what_is_only_told_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    after = held_against(Verdict(word=PASSED, figures={"tflops": 665.0}), [ENTRY], WHEN)
+    words.line("burn", after, 12.0)
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"tflops is 95 % of your own 700 of {WHEN}; worth a look below 96 %" in told
+    words.line("burn", Verdict(word=PASSED, figures={"tflops": 700.0}), 12.0)
+    assert "of your own" not in capsys.readouterr().err
 
 
 def test_of_several_the_worst_counts() -> None:

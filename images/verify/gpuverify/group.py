@@ -86,10 +86,12 @@ class Group:
         return DistributedDataParallel(model, device_ids=ids, bucket_cap_mb=1)
 
     def fully_sharded(self, model: Any, device: Any) -> Any:
-        """Shard a model's weights over all ranks, layer by layer, as a real training does."""
+        """Shard a model's weights over all ranks, layer by layer, as a real training does with this torch."""
         from torch.distributed import fsdp
         from torch.distributed.device_mesh import init_device_mesh
 
+        if not hasattr(fsdp, "fully_shard"):
+            return _wrapped(model, device)
         mesh = init_device_mesh(device.where.type, (self._ranks,))
         for layer in [*model.children(), model]:
             if any(True for _ in layer.parameters()):
@@ -111,3 +113,13 @@ def _understood(said: bytes) -> Any:
         return json.loads(said)
     except ValueError:
         return None
+
+
+def _wrapped(model: Any, device: Any) -> Any:
+    """What trainings used before torch 2.6, and what shards on a CPU there: the class around each layer and the whole."""
+    from torch.distributed.fsdp import FullyShardedDataParallel
+
+    for name, layer in model.named_children():
+        if any(True for _ in layer.parameters()):
+            setattr(model, name, FullyShardedDataParallel(layer, device_id=device.where, use_orig_params=True))
+    return FullyShardedDataParallel(model, device_id=device.where, use_orig_params=True)

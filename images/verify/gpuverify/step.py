@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from gpuverify.verdicts import Asked, Measured, Verdict, could_not_run, failed, good, is_number, is_positive
@@ -32,12 +33,14 @@ def measure(context: Any, params: Mapping[str, Any], wrap: _Wrap) -> dict[str, A
     optimizer.zero_grad()
     got = _gradients(parallel, inputs[mine].to(where), targets[mine].to(where))
     optimizer.step()
+    with _gathered(parallel):
+        weights = [context.device.checksum(_whole(weight.detach())) for weight in parallel.parameters()]
     differences = [float((g.double().cpu() - r / n).abs().max()) for g, r in zip(got, right, strict=True)]
     return {
         "elements": sum(g.numel() for g in got),
         "largest": max(float(r.abs().max()) / n for r in right),
         "difference": max(differences),
-        "weights": [context.device.checksum(_whole(weight.detach())) for weight in parallel.parameters()],
+        "weights": weights,
     }
 
 
@@ -56,7 +59,14 @@ def _problem(torch: Any, batch: int, width: int) -> tuple[Any, Any, Any]:
 
 def _gradients(model: Any, inputs: Any, targets: Any) -> list[Any]:
     (model(inputs) * targets).sum().backward()
-    return [_whole(weight.grad).clone() for weight in model.parameters()]
+    with _gathered(model):
+        return [_whole(weight.grad).clone() for weight in model.parameters()]
+
+
+def _gathered(model: Any) -> AbstractContextManager[Any]:
+    """While it is open, a model wrapped as before torch 2.6 has all elements of its weights and gradients on each rank."""
+    summon = getattr(model, "summon_full_params", None)
+    return summon(model, with_grads=True) if summon else nullcontext()
 
 
 def _whole(tensor: Any) -> Any:

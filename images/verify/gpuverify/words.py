@@ -34,6 +34,8 @@ def line(name: str, verdict: Verdict, seconds: float) -> None:
     told = f"{name:<15} {verdict.word:<14} {seconds:6.1f} s  {figure}".rstrip()
     options = {"subsequent_indent": " " * _FIGURE, "break_long_words": True, "break_on_hyphens": False}
     _print(textwrap.fill(told, _WIDTH, **options))  # type: ignore[arg-type]
+    if near := verdict.figures.get("below_baseline"):
+        field("", str(near))
 
 
 def progress(name: str, words: str) -> None:

@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from engine import python_env
+from engine.progress import Trouble
 
 SOURCE = Path(__file__).parents[3]
 DEADLINE_S = 30
@@ -256,3 +257,34 @@ def test_the_cpu_build_where_it_can_be_had(
     assert checkout.asked("pip install") == (2 if reachable else 1)
     (tmp_path / "version").write_text("a GPU was added")
     assert python_env.complete(wanted, checkout.folder) is not reachable, "a build for CPUs sees no GPU"
+
+
+def test_a_shared_environment_is_made_once_for_each_lock_and_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Path] = []
+
+    def fill(folder: Path, *_: object) -> None:
+        made.append(folder)
+        (folder / "bin").mkdir()
+        (folder / "bin" / "python").symlink_to(sys.executable)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(python_env, "_fill", fill)
+    wanted = replace(python_env.OLDEST, requirements="lock.txt", last_python=None)
+    (tmp_path / "lock.txt").write_text("torch==1\n")
+    first = python_env.shared(wanted, tmp_path)
+    assert python_env.shared(wanted, tmp_path) == first
+    assert (len(made), first.exists()) == (1, True)
+    first.unlink()
+    first.symlink_to(tmp_path / "a Python that the system replaced")
+    assert python_env.shared(wanted, tmp_path) == first
+    assert (len(made), first.exists()) == (2, True)
+    (tmp_path / "lock.txt").write_text("torch==2\n")
+    assert python_env.shared(wanted, tmp_path) != first
+    assert first.exists(), "another checkout may have the earlier lock"
+
+
+def test_a_python_without_packages_is_told(tmp_path: Path) -> None:
+    with pytest.raises(Trouble, match="no build for Python"):
+        python_env.shared(replace(python_env.OLDEST, last_python=(3, 9)), tmp_path)
