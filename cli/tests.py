@@ -57,7 +57,7 @@ def main(argv: list[str]) -> int:
     have_oldest_torch(project)
     have(SYSTEM_PACKAGES)
     checked = check.main(["check"])
-    suite = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", *argv[1:]]
+    suite = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *argv[1:]]
     tested = subprocess.run(suite, check=False).returncode
     if checked != 0:
         print("`./burnin check` failed: its words stand above the suite's", flush=True)
