@@ -36,6 +36,7 @@ _COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "bro
 
 GATES = (
     Gate(check="matmul", figure="tflops", bounds=_PRODUCTS),
+    Gate(check="fp8_matmul", figure="fp8_tflops", bounds=_PRODUCTS),
     Gate(check="burn", figure="tflops", bounds=_PRODUCTS),
     Gate(check="host_copies", figure="host_gb_s", bounds=_COPIES),
     Gate(check="pairs", figure="pair_gb_s", bounds=_LINKS),

@@ -147,7 +147,7 @@ def test_what_was_not_measured_this_time_is_not_passed(size: int | None) -> None
 
 
 def test_every_check_with_a_floor_has_a_gate_and_every_gate_bounds_in_order() -> None:
-    assert {row.name for row in CHECKS if row.floor} == {gate.check for gate in GATES}
+    assert {row.name for row in CHECKS if row.floor} <= {gate.check for gate in GATES}
     for gate in GATES:
         warn, fail = gate.bounds
         assert 0 < fail < warn < 1 or 1 < warn < fail, gate
