@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import shlex
 import socket
 import time
 from collections.abc import Iterator
@@ -80,11 +81,16 @@ def clear_pending(engine: Engine, state: dict[str, Any]) -> list[str]:
 
 def explain(ended: Ended) -> str:
     """Say in words, with a next step, what the engine refused."""
-    text = (ended.stderr or ended.stdout).strip()
-    for token, words in _KNOWN.items():
-        if token in text:
-            return words
-    return text or f"the engine ended with exit code {ended.code} and no word"
+    return known(ended) or _text(ended) or f"the engine ended with exit code {ended.code} and no word"
+
+
+def known(ended: Ended) -> str:
+    """Return our words for a refusal that the engine tells without a next step, else nothing."""
+    return next((words for token, words in _KNOWN.items() if token in _text(ended)), "")
+
+
+def _text(ended: Ended) -> str:
+    return (ended.stderr or ended.stdout).strip()
 
 
 _KNOWN = {
@@ -133,7 +139,7 @@ def _held(lock: Lock, experiment: str) -> str:
     release = (
         f"wait for it, or end it with `kill -INT {lock.pid}`"
         if lock.host == socket.gethostname()
-        else f"look on {lock.host}; when it is surely gone: `pulumi cancel --stack {experiment}`"
+        else f"look on {lock.host}; when it is surely gone: `rm {shlex.quote(str(lock.path))}`"
     )
     return (
         f"another run holds experiment `{experiment}`: pid {lock.pid} of {lock.user} on {lock.host}, "
