@@ -76,7 +76,7 @@ def clear_pending(engine: Engine, state: dict[str, Any]) -> list[str]:
     asked = engine.ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates")
     if asked.code != 0:
         raise EngineError(explain(asked))
-    return [f"the last run ended while making {urn.rpartition('::')[2]}; making it again" for urn in pending]
+    return [f"the last run ended while making {urn.rpartition('::')[2]}: it counts as not made" for urn in pending]
 
 
 def explain(ended: Ended) -> str:
