@@ -96,6 +96,9 @@ def _text(ended: Ended) -> str:
 _KNOWN = {
     "incorrect passphrase": "the passphrase does not open this stack's secrets: set PULUMI_CONFIG_PASSPHRASE or\n"
     "PULUMI_CONFIG_PASSPHRASE_FILE to the one it was made with (default: the file .state/passphrase)",
+    "failed to load checkpoint": "the engine's record of this experiment is damaged; the disks are untouched. The record before\n"
+    "it lies beside it, in the backend (default: .state/pulumi/.pulumi/stacks/burnin), as EXPERIMENT.json.bak: copy it over\n"
+    "EXPERIMENT.json and run this again",
 }
 
 

@@ -89,6 +89,8 @@ def test_a_lock_that_is_being_written_is_the_engines_affair(tmp_path: Path, aske
 
 def test_what_the_engine_refuses_has_a_next_step() -> None:
     assert "PULUMI_CONFIG_PASSPHRASE_FILE" in state.explain(WRONG)
+    torn = "error: failed to load checkpoint: place 1: unexpected end of JSON input"
+    assert "EXPERIMENT.json.bak" in state.explain(Ended(code=255, stdout="", stderr=torn))
     assert state.explain(Ended(code=1, stdout="", stderr="error: other\n")) == "error: other"
     assert "exit code 9" in state.explain(Ended(code=9, stdout="", stderr=""))
 
