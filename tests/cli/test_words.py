@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +94,17 @@ def test_a_surprise_is_told_in_a_line_and_shown_when_asked(
     assert capsys.readouterr().err == "burnin about: OSError: no such luck\n  `--debug` shows where\n"
     with pytest.raises(OSError, match="no such luck"):
         main(["about", "--debug"])
+
+
+@pytest.mark.parametrize("words", [["help"], ["about", "--help"]])
+def test_a_reader_that_is_gone_gets_no_traceback(words: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "cli", *words]
+    done = subprocess.run(command, cwd=SOURCE, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert done.stderr == ""
+    assert done.returncode != 1, "that would be a verdict"
 
 
 def test_a_wrong_option_and_a_wrong_experiment() -> None:
