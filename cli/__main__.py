@@ -73,6 +73,8 @@ def _run(word: Word, rest: list[str]) -> int:
     except Trouble as trouble:
         print(f"burnin {word.name}: {trouble}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        raise
     except Exception as error:
         if "--debug" in rest or "BURNIN_DEBUG" in os.environ:
             raise
@@ -87,5 +89,16 @@ def _help() -> str:
     return "\n".join(["./burnin WORD …", "", *lines, "", options])
 
 
+def _until_nobody_reads(argv: list[str]) -> int:
+    """Run `argv`; when the reader of our stdout is gone (`| head`), end with 2: it could not tell."""
+    try:
+        code = main(argv)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains as it ends
+        return 2
+    return code
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(_until_nobody_reads(sys.argv[1:]))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import platform
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from cli.arguments import Parser
 from engine import install, pins, python_env
 
 _BUILDS = {
@@ -30,7 +30,7 @@ class Part:
 
 def main(argv: list[str]) -> int:
     """Print the parts; return 0."""
-    parser = argparse.ArgumentParser(prog="./burnin about")
+    parser = Parser(prog="./burnin about")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     chosen = parser.parse_args(argv[1:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import sys
@@ -16,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli import lives
+from cli.arguments import Parser
 from cli.lives import Known
 from components.config.amounts import HOUR_S, cents, digits, tenths
 from engine.progress import Trouble
@@ -31,7 +31,7 @@ _MOST_DAYS = 60
 
 def main(argv: list[str]) -> int:
     """Print the account; return 0, or 2 when a ledger could not be read: then the sums lack it."""
-    parser = argparse.ArgumentParser(prog="./burnin account", allow_abbrev=False)
+    parser = Parser(prog="./burnin account", allow_abbrev=False)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="one row per day, experiment and part")
     form.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")

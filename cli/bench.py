@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli.arguments import Parser
 from engine import install, python_env
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ NAMES = ("preview", "verify", "meter", "faults", "isolation", "doctor", "report"
 
 def main(argv: list[str]) -> int:
     """Run the named benchmark, or all; return 1 when a figure is outside its limit."""
-    parser = argparse.ArgumentParser(prog="./burnin bench")
+    parser = Parser(prog="./burnin bench")
     parser.add_argument("name", nargs="?", choices=NAMES)
     parser.add_argument("--json", action="store_true", help="one JSON object per benchmark on stdout")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from cli.arguments import Parser
 from engine import python_env
 from engine.progress import Trouble
 
@@ -19,7 +19,7 @@ _PROGRAM = Path("images") / "verify"
 
 def main(argv: list[str]) -> int:
     """Run the lab and print its table; 0 when every row is as expected, 1 when one is not."""
-    parser = argparse.ArgumentParser(prog="./burnin faults", allow_abbrev=False)
+    parser = Parser(prog="./burnin faults", allow_abbrev=False)
     parser.add_argument("--rounds", type=int, default=3, help="each with another seed; default: 3, at most 1000")
     parser.add_argument("--seed", type=int, default=0, help="of the first round; default: 0")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")

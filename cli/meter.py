@@ -15,6 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from cli import schedule
+from cli.arguments import Parser
 from cli.summary import channel_lines
 from components.config import ConfigErrors, Experiment, read_file
 from components.meter_plan import meter_plan, secrets_named
@@ -48,7 +49,7 @@ def main(argv: list[str]) -> int:
 
 
 def _parsed(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="./burnin meter", allow_abbrev=False, parents=[_common("local", said=False)])
+    parser = Parser(prog="./burnin meter", allow_abbrev=False, parents=[_common("local", said=False)])
     common = _common(argparse.SUPPRESS, said=argparse.SUPPRESS)  # else it would undo what stands before the word
     words = parser.add_subparsers(dest="what", required=True, metavar="WORD")
     words.add_parser("status", parents=[common], help="what is spent, the next rung and when it comes")
@@ -70,9 +71,9 @@ def _parsed(argv: list[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _common(stack: str, *, said: bool | str) -> argparse.ArgumentParser:
+def _common(stack: str, *, said: bool | str) -> Parser:
     """The options that stand before the word or after it; `said` is what a flag is that nobody gave."""
-    common = argparse.ArgumentParser(add_help=False)
+    common = Parser(add_help=False)
     common.add_argument("-s", "--stack", default=stack, metavar="EXPERIMENT", help="default: local")
     common.add_argument("--json", action="store_true", default=said, help="one JSON object on stdout, nothing else")
     common.add_argument("--debug", action="store_true", default=said, help="show tracebacks")

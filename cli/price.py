@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli import lives
+from cli.arguments import Parser
 from components.config import ConfigErrors, Experiment, read_file
 from components.config.amounts import HOUR_S
 from components.figures import Figure
@@ -40,7 +40,7 @@ class Priced:
 
 def main(argv: list[str]) -> int:
     """Print the prices; return 0, or 2 for a file that is wrong and for currencies that cannot be compared."""
-    parser = argparse.ArgumentParser(prog="./burnin price", allow_abbrev=False)
+    parser = Parser(prog="./burnin price", allow_abbrev=False)
     parser.add_argument("files", nargs="+", metavar="FILE", help="a stack file, or the name of an experiment")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")

@@ -7,7 +7,8 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -53,16 +54,20 @@ class Engine:
         )
         return Ended(code=done.returncode, stderr=done.stderr, stdout=done.stdout)
 
-    def pass_through(self, *words: str) -> int:
-        """Run a command on our own terminal and return its exit code."""
+    def pass_through(self, *words: str) -> Ended:
+        """Run a command on our own terminal, which also gets its stderr line by line, and return how it ended."""
         child = subprocess.Popen(
             self._argv(words),
             cwd=self.project,
             env=pulumi_environment(self.project),
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
             preexec_fn=_belong_to_parent,  # noqa: PLW1509  # no thread runs yet
         )
-        with _signals_go_to(child):
-            return child.wait()
+        with child, _signals_go_to(child):
+            said = list(_echoed(child.stderr))
+            return Ended(code=child.wait(), stderr="".join(said), stdout="")
 
     def stream(self, words: Sequence[str], on_event: OnEvent) -> Ended:
         """Run a long command, handing over each engine event as it comes."""
@@ -97,6 +102,12 @@ def _read(child: subprocess.Popen[str], on_event: OnEvent) -> Ended:
             else:
                 on_event(event)
         return Ended(code=child.wait(), stderr=stderr.result(), stdout="".join(other))
+
+
+def _echoed(lines: Iterable[str] | None) -> Iterator[str]:
+    for line in lines or ():
+        print(line, end="", file=sys.stderr, flush=True)
+        yield line
 
 
 def _event(line: str) -> Mapping[str, Any] | None:

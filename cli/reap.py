@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from cli import lives
+from cli.arguments import Parser
 from cli.lives import Known
 from engine.progress import Trouble
 
@@ -21,7 +21,7 @@ _DESTROY_S = 1800
 
 def main(argv: list[str]) -> int:
     """Reap; return 0 (nothing to do, or all done), 1 (a dry run found something) or 2 (something could not be ended)."""
-    parser = argparse.ArgumentParser(prog="./burnin reap", allow_abbrev=False)
+    parser = Parser(prog="./burnin reap", allow_abbrev=False)
     parser.add_argument("--yes", action="store_true", help="destroy them; disks stay in any case")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")

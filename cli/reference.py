@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from cli import lives
+from cli.arguments import Parser
 from components.config import Experiment
 from components.config.scalars import PATTERNS
 
@@ -37,7 +37,7 @@ _TYPES = {"integer": "whole number", "string": "text", "boolean": "`true` or `fa
 
 def main(argv: list[str]) -> int:
     """Write the files, or with --check return 1 when they differ from the code."""
-    parser = argparse.ArgumentParser(prog="./burnin reference")
+    parser = Parser(prog="./burnin reference")
     parser.add_argument("--check", action="store_true", help="change nothing, fail on a difference")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     chosen = parser.parse_args(argv[1:])

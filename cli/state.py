@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import shlex
 import socket
 import time
 from collections.abc import Iterator
@@ -75,21 +76,29 @@ def clear_pending(engine: Engine, state: dict[str, Any]) -> list[str]:
     asked = engine.ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates")
     if asked.code != 0:
         raise EngineError(explain(asked))
-    return [f"the last run ended while making {urn.rpartition('::')[2]}; making it again" for urn in pending]
+    return [f"the last run ended while making {urn.rpartition('::')[2]}: it counts as not made" for urn in pending]
 
 
 def explain(ended: Ended) -> str:
     """Say in words, with a next step, what the engine refused."""
-    text = (ended.stderr or ended.stdout).strip()
-    for token, words in _KNOWN.items():
-        if token in text:
-            return words
-    return text or f"the engine ended with exit code {ended.code} and no word"
+    return known(ended) or _text(ended) or f"the engine ended with exit code {ended.code} and no word"
+
+
+def known(ended: Ended) -> str:
+    """Return our words for a refusal that the engine tells without a next step, else nothing."""
+    return next((words for token, words in _KNOWN.items() if token in _text(ended)), "")
+
+
+def _text(ended: Ended) -> str:
+    return (ended.stderr or ended.stdout).strip()
 
 
 _KNOWN = {
     "incorrect passphrase": "the passphrase does not open this stack's secrets: set PULUMI_CONFIG_PASSPHRASE or\n"
     "PULUMI_CONFIG_PASSPHRASE_FILE to the one it was made with (default: the file .state/passphrase)",
+    "failed to load checkpoint": "the engine's record of this experiment is damaged; the disks are untouched. The record before\n"
+    "it lies beside it, in the backend (default: .state/pulumi/.pulumi/stacks/burnin), as EXPERIMENT.json.bak: copy it over\n"
+    "EXPERIMENT.json and run this again",
 }
 
 
@@ -133,7 +142,7 @@ def _held(lock: Lock, experiment: str) -> str:
     release = (
         f"wait for it, or end it with `kill -INT {lock.pid}`"
         if lock.host == socket.gethostname()
-        else f"look on {lock.host}; when it is surely gone: `pulumi cancel --stack {experiment}`"
+        else f"look on {lock.host}; when it is surely gone: `rm {shlex.quote(str(lock.path))}`"
     )
     return (
         f"another run holds experiment `{experiment}`: pid {lock.pid} of {lock.user} on {lock.host}, "

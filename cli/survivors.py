@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterable, Mapping
@@ -16,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli import lives
+from cli.arguments import Parser
 from cli.lives import Known
 from components.catalog.units import HOURS_PER_MONTH
 from components.config.amounts import cents, digits, hours_between
@@ -23,7 +23,7 @@ from components.config.amounts import cents, digits, hours_between
 
 def main(argv: list[str]) -> int:
     """Print what lives; return 0, or 2 when a part of it could not be looked at."""
-    parser = argparse.ArgumentParser(prog="./burnin survivors", allow_abbrev=False)
+    parser = Parser(prog="./burnin survivors", allow_abbrev=False)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     chosen = parser.parse_args(argv[1:])

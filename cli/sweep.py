@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from cli import lives, survivors
+from cli.arguments import Parser
 from cli.lives import Known
 
 _RELEASED = "stopped"
@@ -19,7 +19,7 @@ _RELEASED = "stopped"
 
 def main(argv: list[str]) -> int:
     """Print what is left; return 0 (nothing), 1 (residue, or a survivor that vanished) or 2 (could not see everything)."""
-    parser = argparse.ArgumentParser(prog="./burnin sweep", allow_abbrev=False)
+    parser = Parser(prog="./burnin sweep", allow_abbrev=False)
     parser.add_argument("--everywhere", action="store_true", help="also what carries the label of another project")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from cli.arguments import Parser
 from cli.report.build import build
 from cli.report.compare import Comparison, compare
 from cli.report.gathering import Run, gather
@@ -48,7 +49,7 @@ def main(argv: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="./burnin report", allow_abbrev=False)
+    parser = Parser(prog="./burnin report", allow_abbrev=False)
     what = "results, or folders that hold them; default: the experiment's last run"
     parser.add_argument("results", nargs="*", metavar="RESULT.json", help=what)
     parser.add_argument("-s", "--stack", default="local", metavar="EXPERIMENT", help="default: local")

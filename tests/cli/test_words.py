@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +11,21 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cli import summary
-from cli.__main__ import WORDS
+from cli import about, summary
+from cli.__main__ import WORDS, main
 
+ELSEWHERE = {
+    "help": "has no options",
+    "test": "hands its words to pytest",
+    "check": "has no options",
+    "config": "hands its words to the engine",
+    "preview": "hands its words to the engine",
+    "refresh": "hands its words to the engine",
+    "output": "hands its words to the engine",
+    "doctor": "a program of its own",
+    "baseline": "is argparse's own",
+}
+NEEDED = {"meter": ("status",), "price": ("FILE",)}
 SOURCE = Path(__file__).parents[2]
 
 
@@ -34,6 +47,64 @@ def test_a_wrong_word_gets_a_suggestion(wrong: str, meant: str) -> None:
     done = _burnin(wrong)
     assert done.returncode == 2
     assert f"did you mean `./burnin {meant}`?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["meter", "statu"], "status"),
+        (["bench", "previe"], "preview"),
+        (["up", "--jsn"], "--json"),
+        (["sweep", "--jsno"], "--json"),
+        (["faults", "--sed=3"], "--seed"),
+        (["report", "--bundel", "x.zip"], "--bundle"),
+    ],
+)
+def test_a_wrong_second_word_or_option_gets_one_too(
+    words: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.rstrip().endswith(f"did you mean `{meant}`?")
+
+
+def test_what_is_near_nothing_gets_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["up", "--fast"])
+    assert capsys.readouterr().err.rstrip().endswith("unknown: --fast")
+
+
+@pytest.mark.parametrize("word", [word.name for word in WORDS if word.name not in ELSEWHERE])
+def test_every_word_suggests(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([word, *NEEDED.get(word, ()), "--debg"])
+    assert "did you mean `--debug`?" in capsys.readouterr().err
+
+
+def test_a_surprise_is_told_in_a_line_and_shown_when_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def surprised(_: object) -> int:
+        raise OSError("no such luck")
+
+    monkeypatch.setattr(about, "main", surprised)
+    monkeypatch.delenv("BURNIN_DEBUG", raising=False)
+    assert main(["about"]) == 2
+    assert capsys.readouterr().err == "burnin about: OSError: no such luck\n  `--debug` shows where\n"
+    with pytest.raises(OSError, match="no such luck"):
+        main(["about", "--debug"])
+
+
+@pytest.mark.parametrize("words", [["help"], ["about", "--help"]])
+def test_a_reader_that_is_gone_gets_no_traceback(words: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "cli", *words]
+    done = subprocess.run(command, cwd=SOURCE, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert done.stderr == ""
+    assert done.returncode != 1, "that would be a verdict"
 
 
 def test_a_wrong_option_and_a_wrong_experiment() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -76,6 +77,35 @@ def test_too_big_for_the_place(host: Host) -> None:
     assert done.returncode == 1
     assert "asks for 900000 GiB" in done.stderr
     assert "GiB free" in done.stderr
+
+
+BARRED = {
+    "mount --bind {0} {0} && mount -o remount,ro,bind {0}": "is read-only for this user: mount it writable",
+    "cp {0}/.burnin-disk.json kept && mount -t tmpfs -o size=8k tmpfs {0} && cp kept {0}/.burnin-disk.json "
+    "&& ! cat /dev/zero >{0}/data": "is full: make room",
+}
+
+
+@pytest.mark.parametrize("bar", BARRED, ids=["read-only", "full"])
+def test_a_place_that_takes_nothing_is_told_with_the_next_step(host: Host, bar: str) -> None:
+    """Real mounts, in a mount namespace of the test's own."""
+    if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no mount namespace is to be had here")
+    made = host.answer("disk-ensure", host.disk_spec())
+    script = f'{bar.format(shlex.quote(str(host.disk)))} 2>&- && exec "$0" -m burnhost disk-ensure'
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script, sys.executable],
+        cwd=host.root,
+        input=json.dumps(host.disk_spec()),
+        env={**os.environ, "PYTHONPATH": HOME},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"{host.disk} {BARRED[bar]}" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert host.answer("disk-ensure", host.disk_spec())["id"] == made["id"], "what lies on it is untouched"
 
 
 def test_a_lost_disk_is_missed(host: Host) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -111,6 +112,21 @@ def test_a_killed_part_is_told_and_up_goes_on(project: Project, part: str) -> No
     _sound(project)
 
 
+def test_a_killed_command_line_takes_its_engine_along(project: Project) -> None:
+    """The engine is asked to end, as by Ctrl-C; a `destroy` at once waits for that and frees what is left."""
+    _gate(project, "images/host/burnhost/run.py", "run")
+    running = project.start("up")
+    eventually(lambda: _at_gate(project), "the proof begins")
+    os.kill(running.pid, signal.SIGKILL)
+    done = project.run("destroy", check=True)
+    running.communicate(timeout=30)
+    assert "making it again" not in done.stdout, "a `destroy` makes nothing"
+    assert _engine_of(project) == []
+    assert project.processes() == []
+    assert "verify-cuda" not in project.resources()
+    assert project.resources()["disk-data-volume"]["id"]
+
+
 def test_destroy_goes_on_after_kill_9(project: Project) -> None:
     project.up()
     (project.disk / "weights").write_bytes(os.urandom(1 << 20))
@@ -130,9 +146,14 @@ def test_a_dead_meter_or_supervisor_is_seen_and_replaced(project: Project) -> No
     project.up()
     (meter,) = _running(project, "burnmeter run")
     os.kill(meter, signal.SIGKILL)
+    ledger = project.root / "meter" / "ledger.jsonl"
+    whole = ledger.read_bytes()
+    ledger.write_bytes(whole + whole.splitlines(keepends=True)[-1][:20])  # killed in the middle of a line
     project.up()
     (fresh,) = _running(project, "burnmeter run")
     assert fresh != meter
+    assert ledger.read_bytes().startswith(whole), "what stood before the torn line is kept"
+    assert json.loads(project.run("meter", "status", "--json", check=True).stdout)["trouble"] == []
     first = project.record()
     os.kill(first["pid"], signal.SIGKILL)
     told = project.up()

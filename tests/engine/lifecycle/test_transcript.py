@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 
 import pytest
 
@@ -18,6 +19,7 @@ def test_readmes_transcript(project: Project) -> None:
     transcript = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(transcript)
     text = (SOURCE / "stacks" / "Pulumi.local.yaml").read_text()
+    text = re.sub(r"(?m)^encryptionsalt:.*$", "", text)  # an `up` in this very checkout has sealed it
     (project.folder / "stacks" / "Pulumi.local.yaml").write_text(text.replace("gpu: auto", "gpu: none"))
     fresh = transcript.record(project.folder)
     told = transcript.shown((SOURCE / "README.md").read_text())
