@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import secrets
@@ -17,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli import accepting
-from cli.arguments import Options
+from cli.arguments import Options, Parser
 from cli.pulumi import Engine, EngineError
 from cli.ready import in_words, open_stack
 from cli.report.problems import Unreadable
@@ -58,7 +57,7 @@ def main(argv: list[str]) -> int:
 
 
 def _parsed(argv: list[str]) -> tuple[str, Options]:
-    parser = argparse.ArgumentParser(prog="./burnin baseline", allow_abbrev=False)
+    parser = Parser(prog="./burnin baseline", allow_abbrev=False)
     parser.add_argument("what", choices=list(_WORDS), help="accept the last run, show what is accepted, drop it")
     parser.add_argument("-s", "--stack", default="local", metavar="EXPERIMENT", help="default: local")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")

@@ -23,7 +23,6 @@ ELSEWHERE = {
     "refresh": "hands its words to the engine",
     "output": "hands its words to the engine",
     "doctor": "a program of its own",
-    "baseline": "is argparse's own",
 }
 NEEDED = {"meter": ("status",), "price": ("FILE",)}
 SOURCE = Path(__file__).parents[2]

@@ -130,6 +130,7 @@ def test_a_good_end_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
         ("rank 0: RuntimeError: CUDA error: no kernel image is available", "not built for this GPU"),
         ("rank 0: RuntimeError: torch.cuda.is_available() is False", "sees no GPU"),
         ("rank 2 was killed by SIGKILL in memory", "want of memory"),
+        ("rank 0 ended with exit code 120 before it had torch", "disk of the logs is full"),
         ("something that nobody has seen", ""),
     ],
 )

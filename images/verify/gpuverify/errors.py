@@ -30,6 +30,7 @@ KNOWN = (
     Known("busy or unavailable", "another process holds the GPU exclusively", "`nvidia-smi` names it; end it"),
     Known("out of memory", "another process holds memory of the device", "`nvidia-smi` (or `free -h`) names it; end it"),
     Known("no space left on device", "the disk or /dev/shm is full", "`df -h`; in a container `--shm-size=16g`"),
+    Known("exit code 120", "its last words could not be written: the disk of the logs is full", "`df -h` of the logs"),
     Known("killed by sigkill", "the kernel ended it for want of memory, or somebody did", "`dmesg | grep -i 'out of memory'`"),
     Known("killed by sigbus", "shared memory ran out", "in a container `--shm-size=16g`"),
     Known("connection closed by peer", "another rank died first", "look at that rank's log"),
