@@ -24,7 +24,7 @@ ELSEWHERE = {
     "output": "hands its words to the engine",
     "doctor": "a program of its own",
 }
-NEEDED = {"meter": ("status",), "price": ("FILE",)}
+NEEDED = {"meter": ("status",), "baseline": ("show",), "price": ("FILE",)}
 SOURCE = Path(__file__).parents[2]
 
 
