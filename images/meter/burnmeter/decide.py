@@ -69,8 +69,7 @@ class View:
 
         None: nobody can tell, because nothing is spent by the hour now.
         """
-        found = [row for cause in self.plan.climbs for row in _ahead(self, cause)]
-        return sorted(found, key=lambda row: float("inf") if row[1] is None else row[1])
+        return sorted(_all_ahead(self), key=lambda row: float("inf") if row[1] is None else row[1])
 
 
 def decide(now: Moment, state: State, seen: Sample, plan: Plan) -> tuple[Action, ...]:
@@ -102,7 +101,7 @@ def seconds_left(view: View, *, alive: bool) -> Decimal | None:
 
 def pause_s(view: View) -> float:
     """Return for how many seconds nothing can happen: a tick, or less where a rung comes before it."""
-    coming = [seconds for _, seconds in view.upcoming if seconds is not None and seconds > 0]
+    coming = [seconds for _, seconds in _all_ahead(view) if seconds is not None and seconds > 0]
     return min([view.plan.tick_s, *(max(SOONEST_S, seconds) for seconds in coming)])
 
 
@@ -222,6 +221,11 @@ def _action(view: View, rung: Rung, *, again: bool = False) -> Action:
     epoch = view.epoch(rung.cause)
     key = f"{view.plan.experiment}/{rung.name}/{epoch}"
     return Action(rung=rung, epoch=epoch, key=key, text="" if again else wording.text(view, rung), again=again)
+
+
+def _all_ahead(view: View) -> Iterator[tuple[Rung, float | None]]:
+    for cause in view.plan.climbs:
+        yield from _ahead(view, cause)
 
 
 def _ahead(view: View, cause: str) -> Iterator[tuple[Rung, float | None]]:

@@ -14,7 +14,7 @@ from types import FrameType
 from burnmeter.meter import Meter
 
 _ATTEND_S = 0.1
-_TOGETHER_S = 0.05
+_TOGETHER_S = 0.2
 """Of many, those that are due within so long are looked at in one go: waking up for each costs more than the look."""
 _LONGEST_S = 15.0
 
