@@ -127,7 +127,15 @@ def test_a_killed_command_line_takes_its_engine_along(project: Project) -> None:
     assert project.resources()["disk-data-volume"]["id"]
 
 
-def test_destroy_goes_on_after_kill_9(project: Project) -> None:
+def _interrupt(project: Project, running: subprocess.Popen[str]) -> None:
+    os.kill(running.pid, signal.SIGINT)
+    out, _ = running.communicate(timeout=60)
+    assert running.returncode == 2
+    assert "Traceback" not in out
+
+
+@pytest.mark.parametrize("stop", [_kill_the_engine, _interrupt])
+def test_destroy_goes_on_after_kill_9_or_ctrl_c(project: Project, stop: Callable[..., None]) -> None:
     project.up()
     (project.disk / "weights").write_bytes(os.urandom(1 << 20))
     kept = checksum(project.disk)
@@ -135,7 +143,7 @@ def test_destroy_goes_on_after_kill_9(project: Project) -> None:
     pack(project.folder, project.folder / ".state", "burnhost")
     running = project.start("destroy")
     eventually(lambda: _at_gate(project), "the instance is being released")
-    _kill_the_engine(project, running)
+    stop(project, running)
     (project.folder / "go").touch()
     project.run("destroy", check=True)
     assert checksum(project.disk) == kept
