@@ -121,9 +121,9 @@ def test_a_container_is_removed_by_its_label_alone(podman: Podman) -> None:
 
 
 def test_a_survey_sees_containers(host: Host, podman: Podman) -> None:
-    podman.ask("run", "--network=host", "--name", "left", "--label", "BURNIN_INSTANCE=i-x", IMAGE, "sh", "-c", "exit")
+    podman.ask("create", "--network=host", "--name", "left", "--label", "BURNIN_INSTANCE=i-x", IMAGE, "sh")
     (one,) = host.answer("survey", {"schema": "burnin.survey/1", "bases": []})["containers"]
-    assert (one["runtime"], one["name"], one["instance"], one["status"]) == ("podman", "left", "i-x", "exited")
+    assert (one["runtime"], one["name"], one["instance"], one["status"]) == ("podman", "left", "i-x", "created")
 
 
 @pytest.mark.parametrize(
