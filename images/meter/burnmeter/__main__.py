@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -32,6 +33,10 @@ BY_FOLDER: Mapping[str, Callable[[str], dict[str, Any]]] = {
 """Take the meter's folder as their argument; `watch` a folder of such folders."""
 
 
+SERVING = ("run", "watch")
+"""Words that go on until they are asked to end; their accounts are closed then."""
+
+
 def main() -> int:
     """Run the word on the command line; return the exit code."""
     word, *rest = sys.argv[1:] or [""]
@@ -43,7 +48,9 @@ def main() -> int:
     except (TroubleError, LedgerError, PlanError, OrderError, OSError) as trouble:
         print(f"burnmeter {word}: {trouble}", file=sys.stderr)
         return 2
-    print(json.dumps(answer))
+    print(json.dumps(answer), flush=True)
+    if word in SERVING:
+        os._exit(0)  # a thread that still waits for a channel would meet an interpreter that is being taken apart
     return 0 if answer.get("ok", True) else 1
 
 
