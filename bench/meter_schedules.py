@@ -87,7 +87,8 @@ def _torn(world: World, size: float) -> None:
 def _flip(world: World, size: float) -> None:
     """Killed, and a bit of the file is not what was written."""
     content = bytearray(b"".join(_encoded(world)))
-    content[int(size * (len(content) - 1))] ^= 1 << int(size * 977) % 8
+    if content:  # a first line that was flipped before is a torn one: nothing is left of it
+        content[int(size * (len(content) - 1))] ^= 1 << int(size * 977) % 8
     world.disturbed, world.lives = True, False
     world.reopen(bytes(content))
     world.back_at = world.t + world.schedule.tick_s

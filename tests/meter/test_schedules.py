@@ -22,6 +22,7 @@ KEPT: list[tuple[dict[str, Any], list[tuple[float, str, float]]]] = [
     ({"limit_s": 190, "tick_s": 40, "grace_s": 10}, [(0.01, "refuse", 0.55), (1.17, "price", 0.79)]),  # `up` when spent
     ({"limit_s": 383, "tick_s": 48, "grace_s": 2}, [(0.1, "flip", 0.85)]),  # the disks are paid for from the arming on
     ({"limit_s": 7, "tick_s": 6, "grace_s": 30, "lifetime_s": 4}, [(0.65, "slow", 0.44)]),
+    ({"limit_s": 1, "tick_s": 1, "grace_s": 0}, [(0.0, "flip", 1.0), (0.0, "flip", 0.0), (0.0, "flip", 0.0)]),
     ({"limit_s": 113, "tick_s": 25, "grace_s": 10}, [(0.33, "extend", 0.65), (0.37, "flip", 0.92)]),
 ]
 
