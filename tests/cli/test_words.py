@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -142,6 +143,26 @@ def test_of_many_figures_the_page_shows_the_one_that_counts() -> None:
     page = console.file.getvalue()  # type: ignore[attr-defined]
     assert "rehearsed  tflops 1.5 " in page
     assert "pair 0-1, pair_gb_s 2.5" in page
+
+
+@pytest.mark.parametrize(
+    ("image", "line"),
+    [
+        ({"digest": "a@sha256:1", "runtime": "podman"}, "Image          a@sha256:1 in podman\n"),
+        (
+            {"digest": None, "runtime": "none", "reason": "neither answers"},
+            "Image          not used: neither answers\n",
+        ),
+        (None, ""),
+    ],
+)
+def test_the_page_tells_what_the_proof_ran_in(image: dict[str, Any] | None, line: str) -> None:
+    console = Console(width=80, file=io.StringIO())
+    told = {"verdict": "rehearsed", "checks": [], "prices": {}, "connect": "", "channels": [], "survivors": []}
+    summary.show({**told, "image": image}, console)
+    page = console.file.getvalue()  # type: ignore[attr-defined]
+    assert line in page
+    assert ("Image" in page) == bool(line)
 
 
 def test_a_baseline_is_told_with_what_came_near_its_bounds() -> None:
