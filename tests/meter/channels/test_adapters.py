@@ -84,14 +84,12 @@ exec setpriv --reuid 65532 --regid 65532 --clear-groups --no-new-privs --inh-cap
     assert '"ok": true' in done.stdout
 
 
-@pytest.mark.skipif(
-    os.geteuid() != 0 or not shutil.which("buildah"), reason="needs root, and a program that builds images"
-)
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: the ledger's folder is given to the image's user")
 def test_the_image_is_built_and_watches_in_its_confines(experiment: Experiment, podman: Podman) -> None:
     """By a real builder and runtime, on an image that holds this machine's Python instead of the registry's."""
     environment = {**os.environ, **podman.environment}
-    built = ["buildah", "build", "--isolation", "chroot", "--format", "docker", "--build-arg", f"BASE={IMAGE}"]
-    subprocess.run([*built, "-t", "burnmeter", HOME], env=environment, check=True, capture_output=True)
+    built = ["build", "--isolation", "chroot", "--format", "docker", "--build-arg", f"BASE={IMAGE}"]
+    podman.ask(*built, "-t", "burnmeter", str(HOME))
     meter = experiment.meter
     meter.mkdir()
     (meter / "plan.json").write_text(json.dumps(experiment.plan(folder="/meter", instance="/nowhere")))
