@@ -44,6 +44,7 @@ SYSTEM_PACKAGES = (
     ),
     SystemPackage(name="podman", file="/usr/bin/podman", tests="the container tests", about_s=20),
     SystemPackage(name="runc", file="/usr/sbin/runc", tests="the container tests", about_s=5),
+    SystemPackage(name="systemd", file="/usr/bin/systemd-analyze", tests="the meter's unit test", about_s=10),
     SystemPackage(name="docker-registry", file="/usr/bin/docker-registry", tests="the image tests", about_s=5),
 )
 
