@@ -120,6 +120,17 @@ def test_a_container_is_removed_by_its_label_alone(podman: Podman) -> None:
     assert podman.ask("inspect", "--format", "{{.Config.Labels}}", left) == "map[BURNIN_ROOT:/b]"
 
 
+def test_a_runtime_that_hangs_is_told_and_holds_nothing_up(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "docker").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(container, "_REMOVE_S", 0.2)
+    assert container.remove("BURNIN_ROOT", str(host.root)) == 0
+    assert "docker gave no answer, containers may be left" in capsys.readouterr().err
+
+
 def test_a_survey_sees_containers(host: Host, podman: Podman) -> None:
     podman.ask("create", "--network=host", "--name", "left", "--label", "BURNIN_INSTANCE=i-x", IMAGE, "sh")
     (one,) = host.answer("survey", {"schema": "burnin.survey/1", "bases": []})["containers"]
