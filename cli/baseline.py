@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -15,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli import accepting
+from cli import accepting, lives
 from cli.arguments import Options, Parser
 from cli.pulumi import Engine, EngineError
 from cli.ready import in_words, open_stack
@@ -67,9 +66,9 @@ def _parsed(argv: list[str]) -> tuple[str, Options]:
 
 
 def _accept(place: _Place, console: Console) -> dict[str, Any]:
-    root = Path(place.experiment.platform.root or Path.cwd() / os.environ.get("BURNIN_STATE", ".state") / "local")
+    root = lives.root_of(place.experiment, lives.state_of(Path.cwd()))
     try:
-        found = accepting.accepted(root / place.experiment.name, place.experiment.name, datetime.now(timezone.utc))
+        found = accepting.accepted(root, place.experiment.name, datetime.now(timezone.utc))
     except Unreadable as error:
         raise Trouble(str(error)) from None
     engine = place.engine()

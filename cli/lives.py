@@ -40,6 +40,11 @@ def state_of(project: Path) -> Path:
     return project / os.environ.get("BURNIN_STATE", ".state")
 
 
+def root_of(experiment: Experiment, state: Path) -> Path:
+    """Return the experiment's folder on the local platform."""
+    return Path(experiment.platform.root or state / "local") / experiment.name
+
+
 def known(project: Path) -> Known:
     """Read the stack files of `project`."""
     state = state_of(project)

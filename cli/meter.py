@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.console import Console
 
-from cli import schedule
+from cli import lives, schedule
 from cli.arguments import Parser
 from cli.summary import channel_lines
 from components.config import ConfigErrors, Experiment, read_file
@@ -149,5 +149,4 @@ def _experiment(stack: str) -> Experiment:
 
 
 def _folder(experiment: Experiment) -> Path:
-    root = Path(experiment.platform.root or Path.cwd() / os.environ.get("BURNIN_STATE", ".state") / "local")
-    return root / experiment.name / "meter"
+    return lives.root_of(experiment, lives.state_of(Path.cwd())) / "meter"

@@ -69,7 +69,7 @@ def _priced(file: str) -> Priced:
 def _idle_h(path: Path, experiment: Experiment) -> Decimal | None:
     """Return the hours that this project's ledger of the experiment calls idle; None where it says nothing."""
     project = Path.cwd()
-    root = Path(experiment.platform.root or lives.state_of(project) / "local") / experiment.name
+    root = lives.root_of(experiment, lives.state_of(project))
     if path.resolve().parent != (project / "stacks").resolve() or not (root / "meter" / "plan.json").exists():
         return None
     idle = lives.ask(project, "meter", ("burnmeter", "statement", str(root / "meter")))["idle"]

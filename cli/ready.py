@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
+from cli import lives
 from cli.arguments import Options
 from cli.pulumi import Engine, EngineError
 from cli.state import clear_pending, deployment, explain, free_dead_locks
@@ -34,7 +34,7 @@ class Run:
     @property
     def root(self) -> Path:
         """The experiment's folder on the local platform."""
-        return Path(self.experiment.platform.root or self.state / "local") / self.experiment.name
+        return lives.root_of(self.experiment, self.state)
 
     @property
     def timings(self) -> Path:
@@ -57,7 +57,7 @@ def make_ready(chosen: Options) -> Iterator[Run]:
             engine=_engine(chosen),
             console=console,
             json=chosen.json,
-            state=project / os.environ.get("BURNIN_STATE", ".state"),
+            state=lives.state_of(project),
         )
         backend = pulumi_environment(project)["PULUMI_BACKEND_URL"]
         for line in free_dead_locks(run.engine, backend):  # first: a run that is ending still changes the state

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from cli import lives
 from cli.arguments import Parser
 from cli.report.build import build
 from cli.report.compare import Comparison, compare
@@ -77,15 +78,11 @@ def _root(stack: str) -> Path:
     """The experiment's folder on the local platform."""
     project = Path.cwd()
     experiment = read_file(project / "stacks" / f"Pulumi.{stack}.yaml")
-    root = Path(experiment.platform.root or project / _state() / "local") / experiment.name
+    root = lives.root_of(experiment, lives.state_of(project))
     if not root.is_dir():
         hint = "`./burnin up` makes one; or name a result.json"
         raise Unreadable([Problem(file=str(root), rule="no run of this experiment is here", hint=hint)])
     return root
-
-
-def _state() -> str:
-    return os.environ.get("BURNIN_STATE", ".state")
 
 
 def _from_user(name: str) -> Path:
@@ -103,7 +100,7 @@ def _target(chosen: argparse.Namespace) -> str | None:
         return str(chosen.output)
     if chosen.json and not chosen.open:
         return None
-    return str(Path.cwd() / _state() / "report.html") if chosen.format == "html" else _STDOUT
+    return str(lives.state_of(Path.cwd()) / "report.html") if chosen.format == "html" else _STDOUT
 
 
 def _write(made: Made, chosen: argparse.Namespace) -> list[str]:
