@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import sys
@@ -56,8 +55,10 @@ def main(argv: list[str]) -> int:
         return 0
     word = next((word for word in WORDS if word.name == name), None)
     if word is None:
-        near = difflib.get_close_matches(name, [word.name for word in WORDS], 1)
-        hint = f"did you mean `./burnin {near[0]}`?" if near else "`./burnin help` lists the words"
+        from components.config.spelling import nearest  # a right word pays nothing for it
+
+        near = nearest(name, (word.name for word in WORDS))
+        hint = f"did you mean `./burnin {near}`?" if near else "`./burnin help` lists the words"
         print(f"burnin: unknown word `{name}`; {hint}", file=sys.stderr)
         return 2
     return _run(word, rest)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 from dataclasses import dataclass
 from typing import NoReturn
@@ -28,7 +27,9 @@ def _meant(message: str, usage: str) -> str:
         wrong, right = (unknown[1] or unknown[2]).split(), re.findall(r"--[\w-]+", usage)
     else:
         return ""
-    near = [found for one in wrong for found in difflib.get_close_matches(one.partition("=")[0], right, 1)]
+    from components.config.spelling import nearest  # a right word needs none, and pays nothing for it
+
+    near = [found for one in wrong if (found := nearest(one.partition("=")[0], right))]
     return f"; did you mean {' '.join(f'`{one}`' for one in near)}?" if near else ""
 
 
