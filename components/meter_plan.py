@@ -43,11 +43,7 @@ def meter_plan(experiment: Experiment, price: Price, secrets: Mapping[str, Any])
 
 def secrets_named(experiment: Experiment) -> tuple[str, ...]:
     """Return the names of the secrets that the budget needs."""
-    budget = experiment.budget
-    asked = (budget.checkpoint.url_secret,) if budget.checkpoint else ()
-    copied = budget.replica.secrets.values() if budget.replica else ()
-    named = (*(name for channel in budget.channels for name in channel.secrets.values()), *asked, *copied)
-    return tuple(dict.fromkeys(name for name in named if name is not None))
+    return tuple(dict.fromkeys(name for _, name in experiment.budget.secrets))
 
 
 def _channel(channel: Channel, secrets: Mapping[str, Any]) -> dict[str, Any]:

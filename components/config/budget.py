@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from components.config.channels import Channel, Health
+from components.config.errors import Place
 from components.config.fields import REQUIRED, Section, told
 from components.config.scalars import (
     BucketName,
@@ -148,3 +150,14 @@ class Budget(Section):
     replica: Replica | None = told(
         None, "Where a copy of the ledger is kept.", unset="in the experiment's folder alone"
     )
+
+    @property
+    def secrets(self) -> Iterator[tuple[Place, str]]:
+        """Every place that names a secret, with its name."""
+        for index, channel in enumerate(self.channels):
+            for key, name in channel.secrets.items():
+                yield ("budget", "channels", index, key), name
+        if self.checkpoint is not None and self.checkpoint.url_secret is not None:
+            yield ("budget", "checkpoint", "url_secret"), self.checkpoint.url_secret
+        for key, name in self.replica.secrets.items() if self.replica else ():
+            yield ("budget", "replica", key), name

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from components.config.errors import ConfigErrors, Fault, Place, gather
+from components.config.errors import ConfigErrors, Fault, gather
 from components.config.rules import RULES
 from components.config.scalars import NAME, PATTERNS
 from components.config.sections import Experiment
@@ -81,7 +81,7 @@ def _broken(experiment: Experiment, source: Source | None) -> Iterator[Fault]:
 
 def _secrets_missing(experiment: Experiment, source: Source | None) -> Iterator[Fault]:
     """Yield each place whose secret the file does not hold; a file that is elsewhere is the engine's business."""
-    for place, name in _secrets_named(experiment):
+    for place, name in experiment.budget.secrets:
         if source is None or not source.path.is_file():
             continue
         kept = source.secret(name)
@@ -90,17 +90,6 @@ def _secrets_missing(experiment: Experiment, source: Source | None) -> Iterator[
             yield Fault(place, "no such secret in this file", name, step)
         if kept == "open":
             yield Fault(place, "this secret stands in plain text", name, step)
-
-
-def _secrets_named(experiment: Experiment) -> Iterator[tuple[Place, str]]:
-    budget = experiment.budget
-    for index, channel in enumerate(budget.channels):
-        for key, name in channel.secrets.items():
-            yield ("budget", "channels", index, key), name
-    if budget.checkpoint is not None and budget.checkpoint.url_secret is not None:
-        yield ("budget", "checkpoint", "url_secret"), budget.checkpoint.url_secret
-    for key, name in budget.replica.secrets.items() if budget.replica else ():
-        yield ("budget", "replica", key), name
 
 
 def _errors(faults: list[Fault], source: Source | None) -> ConfigErrors:
