@@ -9,7 +9,7 @@ from typing import Any
 
 from cli.report.gathering import Part, gather
 from components.baseline import Baseline, Known, fabric, figures
-from components.catalog.gpus import FAIL_SHARE, lookup
+from components.catalog.gpus import floor_of, lookup
 from components.plan import HALVES
 from engine.progress import Trouble
 
@@ -117,9 +117,8 @@ def _below_the_floor(parts: Sequence[Part]) -> Iterator[str]:
         for check in part.result.checks:
             row = lookup(gpu["model"], check.name, gpu["count"])
             value = check.figures.get(row.figure) if row else None
-            least = row.value * FAIL_SHARE[row.key.statistic] if row else 0.0
-            if row and isinstance(value, (int, float)) and value < round(least, 1):
-                yield f"{check.name}: {row.figure} {value:g} is below the catalogue's floor {least:.4g}, which stays"
+            if row and isinstance(value, (int, float)) and value < floor_of(row):
+                yield f"{check.name}: {row.figure} {value:g} is below the catalogue's floor {floor_of(row):.4g}, which stays"
 
 
 def _text(moment: datetime) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from components.catalog import durations
 from components.catalog.checks import CHECKS, Check
-from components.catalog.gpus import FAIL_SHARE, GPUS, Gpu, Measured, fabric, lookup
+from components.catalog.gpus import GPUS, Gpu, Measured, fabric, floor_of, lookup
 from components.catalog.levels import deadlines
 
 HALVES = ("cuda", "nccl")
@@ -170,5 +170,4 @@ def _floors(check: Check, request: PlanRequest, known: Measured | None) -> dict[
         return {}
     if known is None:
         return None if check.floor_needed else {}
-    least = round(known.value * FAIL_SHARE[known.key.statistic], 1)
-    return {check.floor: {"least": least, "expected": known.value, "source": known.source}}
+    return {check.floor: {"least": floor_of(known), "expected": known.value, "source": known.source}}

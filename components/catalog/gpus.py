@@ -28,6 +28,11 @@ def lookup(model: str, check: str, ranks: int) -> Measured | None:
     return next((row for row in rows if row.gates and row.check == check and row.key.ranks in (None, ranks)), None)
 
 
+def floor_of(known: Measured) -> float:
+    """Return the least that a good card or node reaches, by what was measured of another; in its figure's unit."""
+    return round(known.value * FAIL_SHARE[known.key.statistic], 1)
+
+
 def exactly(model: str, key: Key) -> Measured | None:
     """Return what was measured for exactly this model and key; None where nobody did, however near another is."""
     rows = GPUS[model].measured if model in GPUS else ()
@@ -48,4 +53,16 @@ def fabric(model: str) -> str | None:
     return "nvlink" if model in GPUS and GPUS[model].nvlinks else None
 
 
-__all__ = ["FAIL_SHARE", "GPUS", "ONE_NODE", "Gpu", "Key", "Measured", "exactly", "fabric", "lookup", "match"]
+__all__ = [
+    "FAIL_SHARE",
+    "GPUS",
+    "ONE_NODE",
+    "Gpu",
+    "Key",
+    "Measured",
+    "exactly",
+    "fabric",
+    "floor_of",
+    "lookup",
+    "match",
+]
