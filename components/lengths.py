@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from components.catalog.levels import most_s as most_of
 from components.config import Experiment
 from components.plan import HALVES, PlanRequest, make_plan
 
@@ -12,11 +11,6 @@ from components.plan import HALVES, PlanRequest, make_plan
 def expected_s(experiment: Experiment) -> int:
     """Return the seconds of both halves when all goes well; with `gpu: auto` GPUs are taken to be there."""
     return math.ceil(sum(float(make_plan(_request(experiment, half))["expected_s"]) for half in HALVES))
-
-
-def most_s(experiment: Experiment) -> int:
-    """Return the seconds after which the verification is ended, however far it is."""
-    return most_of(experiment.verification.level, experiment.verification.soak_minutes)
 
 
 def _request(experiment: Experiment, half: str) -> PlanRequest:

@@ -102,7 +102,7 @@ def _verification(experiment: Experiment) -> Figure:
 
 
 def _verification_at_most(experiment: Experiment) -> Figure:
-    found = _seconds("verification_at_most", "– at most", lengths.most_s(experiment), experiment)
+    found = _seconds("verification_at_most", "– at most", experiment.verification.most_s, experiment)
     return replace(found, remark="at its deadline")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,13 +49,14 @@ class Verification(pulumi.ComponentResource):
         super().__init__(TOKENS["Verification"], name, None, opts)
         results: list[pulumi.Output[dict[str, Any]]] = []
         earlier: list[pulumi.Resource] = []
-        for half in HALVES:
-            made = args.platform.proof(f"{name}-{half}", _proof(args, half), _options(self, earlier, _plan(args, half)))
+        plans = {half: _plan(args, half) for half in HALVES}
+        for half, plan in plans.items():
+            made = args.platform.proof(f"{name}-{half}", _proof(args, half, plan), _options(self, earlier, plan))
             results.append(made.facts)
             earlier.append(made.resource)
         self.verdict = pulumi.Output.all(*results).apply(lambda halves: worst([half["verdict"] for half in halves]))
         self.checks = pulumi.Output.all(*results).apply(lambda halves: [c for half in halves for c in half["checks"]])
-        self.baseline = _baseline(args)
+        self.baseline = _baseline(plans.values())
         self.register_outputs({"verdict": self.verdict, "checks": self.checks})
 
 
@@ -72,9 +74,8 @@ def _options(parent: pulumi.Resource, earlier: list[pulumi.Resource], plan: dict
     )
 
 
-def _proof(args: VerificationArgs, half: str) -> ProofArgs:
+def _proof(args: VerificationArgs, half: str, plan: Mapping[str, Any]) -> ProofArgs:
     """Of a part, no half proves anything: the first one lets the second run all the same, which then ends the deployment."""
-    plan = _plan(args, half)
     return ProofArgs(
         half=half,
         plan=plan,
@@ -111,7 +112,7 @@ def _plan(args: VerificationArgs, half: str) -> dict[str, Any]:
     return with_baseline(plan, args.baseline, args.machine.driver)
 
 
-def _baseline(args: VerificationArgs) -> dict[str, Any] | None:
+def _baseline(plans: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
     """What the plans of both halves say of the good run: the same, but for what is not compared."""
-    told: list[dict[str, Any]] = [one for half in HALVES if (one := _plan(args, half).get("baseline"))]
+    told: list[dict[str, Any]] = [one for plan in plans if (one := plan.get("baseline"))]
     return {**told[0], "notes": [note for one in told for note in one["notes"]]} if told else None

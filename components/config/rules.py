@@ -9,7 +9,6 @@ from pathlib import PurePosixPath
 from components.catalog.channels import CHANNELS
 from components.catalog.checks import BY_NAME as CHECKS
 from components.catalog.gpus import GPUS
-from components.catalog.levels import most_s
 from components.catalog.platforms import PLATFORMS
 from components.config.errors import Fault
 from components.config.rates import known_per_h
@@ -65,13 +64,9 @@ def checks_are_known(experiment: Experiment) -> Iterator[Fault]:
                 yield Fault(place, f"stands in `only[{asked.only.index(name)}]`, too", name, "keep one of the two")
 
 
-def _proof_s(experiment: Experiment) -> int:
-    return most_s(experiment.verification.level, experiment.verification.soak_minutes)
-
-
 def limit_covers_proof_and_first_hour(experiment: Experiment) -> Iterator[Fault]:
     """A limit below the verification and one hour of work would stop the experiment while it starts."""
-    limit, proof_s = experiment.budget.limit, _proof_s(experiment)
+    limit, proof_s = experiment.budget.limit, experiment.verification.most_s
     needed = known_per_h(experiment) * (3600 + proof_s) / 3600
     if limit < needed:
         least, currency = needed.quantize(Decimal("0.01"), ROUND_UP), experiment.prices.currency
@@ -128,7 +123,7 @@ def alarms_rise(experiment: Experiment) -> Iterator[Fault]:
 def lifetime_covers_verification(experiment: Experiment) -> Iterator[Fault]:
     """An instance that dies while it is proved is never usable."""
     level, lifetime = experiment.verification.level, experiment.budget.lifetime_h
-    needed = Decimal(_proof_s(experiment))
+    needed = Decimal(experiment.verification.most_s)
     if lifetime * 3600 < needed:
         least = (needed / 3600).quantize(Decimal("0.01"), ROUND_UP)
         rule = f"expected at least the verification's deadline, {needed} s at level `{level}`"

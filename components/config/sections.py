@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from components.catalog.levels import most_s
 from components.config.budget import Budget
 from components.config.fields import REQUIRED, Section, told
 from components.config.prices import Prices
@@ -91,6 +92,11 @@ class Image(Section):
 
 class Verification(Section):
     """How the instance is proved."""
+
+    @property
+    def most_s(self) -> int:
+        """Seconds after which it is ended, however far it is."""
+        return most_s(self.level, self.soak_minutes)
 
     level: Literal["quick", "full", "soak"] = told("quick", "How deep the checks go.")
     soak_minutes: Annotated[int, Field(ge=1, le=480), WHOLE] = told(
