@@ -165,7 +165,7 @@ def order(folder: str, word: str, given: Mapping[str, Any]) -> dict[str, Any]:
     made = orders.made(word, given, _view(plan, incomplete=True).state, now)
     pid = process.running(plan.folder)
     if pid is None:
-        writer = ledger.Writer(plan.folder / "ledger.jsonl")
+        writer = ledger.Writer(plan.folder / ledger.FILE)
         writer.append(made)
         writer.close()
         return {"ordered": made["order"], **show(folder)}
@@ -209,7 +209,7 @@ def _view(plan: Plan, *, as_planned: bool = False, incomplete: bool = False) -> 
         if others.missing and not incomplete:
             raise TroubleError(f"{others.missing}. What the owner spent is not known: mend that, then run it again")
         seen = instance.with_others(seen, others.spent, others.per_h)
-    state = accounts.account(fold(ledger.read(plan.folder / "ledger.jsonl").records), plan, seen, now)
+    state = accounts.account(fold(ledger.read(plan.folder / ledger.FILE).records), plan, seen, now)
     if as_planned and (state.stated is None or state.stated[0] != str(plan.limit)):
         state = state._replace(limit=plan.limit)
     return decide.look(now, state, seen, plan)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -11,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from burnmeter import ladder
+from burnmeter import keeping, ladder
 from burnmeter.bucket import Bucket
 from burnmeter.keys import BY, CHOICES, INNER, KEYS, SCHEMA
 from burnmeter.ladder import Rung
@@ -142,14 +141,8 @@ def load(folder: Path) -> Plan:
 
 
 def keep(folder: Path, text: str) -> None:
-    """Store a plan in one step, readable for its owner alone: it holds the channels' secrets."""
-    folder.mkdir(parents=True, exist_ok=True)
-    fresh = folder / f".plan.{os.getpid()}"
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(folder / "plan.json")
+    """Store a plan, readable for its owner alone: it holds the channels' secrets."""
+    keeping.keep(folder / "plan.json", text.encode())
 
 
 def _problems(found: Mapping[str, Any]) -> Iterator[str]:

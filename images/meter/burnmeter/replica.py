@@ -5,13 +5,12 @@ It is made beside the loop: a dead bucket delays no look and no stop. Whole, sin
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from pathlib import Path
 
 from burnmeter import bucket as buckets
-from burnmeter import ledger
+from burnmeter import keeping, ledger
 from burnmeter.bucket import Bucket, BucketError
 from burnmeter.plan import Plan
 
@@ -97,13 +96,7 @@ def restore(plan: Plan) -> str:
     if content is None:
         return ""
     count = len(ledger.decode(content, f"the bucket's {_name(plan)}").records)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.fetched")
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+    keeping.keep(path, content)
     return f"no ledger was here: {count} records came back from the bucket's {_name(plan)}"
 
 

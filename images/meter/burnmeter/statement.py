@@ -23,7 +23,7 @@ def state(folder: str) -> dict[str, Any]:
     idle time, else what it says at least.
     """
     plan = plans.load(Path(folder))
-    contents = ledger.read(plan.folder / "ledger.jsonl")
+    contents = ledger.read(plan.folder / ledger.FILE)
     days = by_day(contents.records)
     return {
         "experiment": plan.experiment,
