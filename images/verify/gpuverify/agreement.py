@@ -1,13 +1,26 @@
-"""Devices that compute the same must get the same bits: who differs from whom. Pure."""
+"""Products with a known answer: right on each device, and to the same bits on all. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpuverify.verdicts import Verdict, could_not_run, failed
+from gpuverify.verdicts import Verdict, could_not_run, failed, is_count
 
 WRONG = "the device computes wrong: do not train on it"
+
+
+def wrong_products(rank: int, one: Mapping[str, Any], names: Sequence[str], kind: str = "") -> Verdict | None:
+    """Return what speaks against one rank's {wrong, finite}: rows by product's name, and whether the timed ones are finite."""
+    wrong = one["wrong"]
+    if sorted(wrong) != sorted(names) or not all(map(is_count, wrong.values())):
+        return could_not_run(f"rank {rank}: not every {kind}product was compared ({wrong})", rank=rank)
+    if any(wrong.values()):
+        said = ", ".join(f"{count} in {name}" for name, count in wrong.items() if count)
+        return failed(f"rank {rank}: wrong rows of exact {kind}products: {said}", WRONG, rank)
+    if one["finite"] is not True:
+        return failed(f"rank {rank}: the timed {kind}products are not finite", WRONG, rank)
+    return None
 
 
 def disagreement(sums: Mapping[int, Mapping[str, Any]], names: Sequence[str]) -> Verdict | None:

@@ -25,6 +25,7 @@ HELD_DOWN: Mapping[int, str] = {
 OTHERS: Mapping[int, str] = {
     0x1: "idle", 0x2: "application clocks", 0x4: "power cap", 0x10: "sync boost", 0x100: "display clocks",
 }  # fmt: skip
+POWER_CAP = 0x4
 FILE = "samples.jsonl"
 _MOST_ROWS = 600
 """Of a card in memory: then every two neighbours become one, and so again."""
@@ -146,7 +147,7 @@ def _words(reasons: Any) -> dict[str, Any]:
     if reasons == NOT_READABLE:
         return {}
     names = [word for bit, word in {**OTHERS, **HELD_DOWN}.items() if reasons & bit]
-    held, capped = any(reasons & bit for bit in HELD_DOWN), bool(reasons & 0x4)
+    held, capped = any(reasons & bit for bit in HELD_DOWN), bool(reasons & POWER_CAP)
     return {
         "reasons": ", ".join(names) or "none",
         "held_down_percent": 100 * held,

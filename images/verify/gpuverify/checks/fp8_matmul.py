@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from gpuverify import exact
-from gpuverify.agreement import WRONG, disagreement
+from gpuverify.agreement import disagreement, wrong_products
 from gpuverify.bandwidth import matmul_tflops
-from gpuverify.verdicts import Asked, Measured, Verdict, could_not_run, failed, good, is_count, is_name, is_positive
+from gpuverify.verdicts import Asked, Measured, Verdict, could_not_run, good, is_name, is_positive
 
 IN_LAUNCHER = False
 _PROBES = 4
@@ -84,7 +84,7 @@ def judge(measured: Measured, asked: Asked) -> Verdict:
     for rank, one in sorted(measured.items()):
         if one["unavailable"] != "":
             return could_not_run(f"rank {rank}: not available: {one['unavailable']}", rank=rank)
-        if problem := _spoiled(rank, one):
+        if problem := wrong_products(rank, one, _PRODUCTS, "FP8 "):
             return problem
     if problem := disagreement({rank: one["checksums"] for rank, one in measured.items()}, _PRODUCTS):
         return problem
@@ -97,15 +97,3 @@ def judge(measured: Measured, asked: Asked) -> Verdict:
     if len(ways) != 1 or not is_name(ways[0]):
         return could_not_run(f"devices multiply in different ways: {ways}")
     return good({"fp8_tflops": float(f"{tflops:.4g}"), "size": size, "way": ways[0]})
-
-
-def _spoiled(rank: int, one: Mapping[str, Any]) -> Verdict | None:
-    wrong = one["wrong"]
-    if sorted(wrong) != sorted(_PRODUCTS) or not all(map(is_count, wrong.values())):
-        return could_not_run(f"rank {rank}: not every FP8 product was compared ({wrong})", rank=rank)
-    if any(wrong.values()):
-        said = ", ".join(f"{count} in {name}" for name, count in wrong.items() if count)
-        return failed(f"rank {rank}: wrong rows of exact FP8 products: {said}", WRONG, rank)
-    if one["finite"] is not True:
-        return failed(f"rank {rank}: the timed FP8 products are not finite", WRONG, rank)
-    return None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpuverify import exact
-from gpuverify.agreement import WRONG, disagreement
+from gpuverify.agreement import disagreement, wrong_products
 from gpuverify.bandwidth import matmul_tflops
 from gpuverify.roofline import peak
 from gpuverify.verdicts import (
@@ -18,9 +18,7 @@ from gpuverify.verdicts import (
     Verdict,
     against_floors,
     could_not_run,
-    failed,
     good,
-    is_count,
     is_positive,
 )
 
@@ -96,14 +94,9 @@ def _timed(context: Any, params: Mapping[str, Any], dtype: Any) -> dict[str, Any
 def judge(measured: Measured, asked: Asked) -> Verdict:
     """Data first, then agreement between devices, then speed: the slowest device counts."""
     for rank, one in sorted(measured.items()):
-        wrong = one["exact"]["wrong"]
-        if sorted(wrong) != sorted(_PRODUCTS) or not all(map(is_count, wrong.values())):
-            return could_not_run(f"rank {rank}: not every product was compared ({wrong})", rank=rank)
-        if any(wrong.values()):
-            said = ", ".join(f"{count} in {name}" for name, count in wrong.items() if count)
-            return failed(f"rank {rank}: wrong rows of exact products: {said}", WRONG, rank)
-        if one["finite"] is not True:
-            return failed(f"rank {rank}: the timed products are not finite", WRONG, rank)
+        compared = {"wrong": one["exact"]["wrong"], "finite": one["finite"]}
+        if problem := wrong_products(rank, compared, _PRODUCTS):
+            return problem
     if problem := disagreement({rank: one["exact"]["checksums"] for rank, one in measured.items()}, _PRODUCTS):
         return problem
     return _speed(measured, asked)

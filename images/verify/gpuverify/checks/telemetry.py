@@ -10,11 +10,10 @@ from typing import Any
 
 from gpuverify.machine import OPEN
 from gpuverify.nvml import NOT_READABLE
-from gpuverify.sampling import HELD_DOWN, Sampler
+from gpuverify.sampling import HELD_DOWN, POWER_CAP, Sampler
 from gpuverify.verdicts import Asked, Measured, Verdict, could_not_run, failed, good, is_count, is_number, is_positive
 
 IN_LAUNCHER = True
-_POWER_CAP = 0x4
 _LEAST_SHARE = 0.5
 """Of the samples that there should be, so many must be there: a busy host delays some."""
 _CAUSE = "heat, a power brake signal or a weak supply: `nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER` under load"
@@ -38,10 +37,11 @@ def judge(measured: Measured, asked: Asked) -> Verdict:
     found = measured[0]
     if asked.gpu is not None and found["nvml"] != OPEN:
         return could_not_run(f"the cards' clocks are {found['nvml']}", "a container without NVML: the `utility` part")
-    cards = found["cards"][: asked.gpu["count"] if asked.gpu else None]
-    if len(cards) < (asked.gpu["count"] if asked.gpu else 1):
-        return could_not_run(f"{len(cards)} cards were sampled, {asked.gpu['count'] if asked.gpu else 1} declared")
-    if [card["gpu"] for card in cards] != (list(range(len(cards))) if asked.gpu else ["host"]):
+    wanted: list[Any] = list(range(asked.gpu["count"])) if asked.gpu else ["host"]
+    cards = found["cards"][: len(wanted)] if asked.gpu else found["cards"]
+    if len(cards) < len(wanted):
+        return could_not_run(f"{len(cards)} cards were sampled, {len(wanted)} declared")
+    if [card["gpu"] for card in cards] != wanted:
         return could_not_run(f"samples of {[card['gpu'] for card in cards]!r:.100}")
     problems = [problem for card in cards if (problem := _spoiled(card, found) or _held_down(card, asked))]
     if problems:
@@ -112,7 +112,7 @@ def _told(cards: list[Mapping[str, Any]], found: Mapping[str, Any]) -> Verdict:
         "slowest_clock_mhz": (min, "clock_mhz"),
     }
     figures = {figure: way(known[name]) for figure, (way, name) in extremes.items() if known[name]}
-    capped = sum(row["count"] for row in rows if row["reasons"] & _POWER_CAP)
+    capped = sum(row["count"] for row in rows if row["reasons"] & POWER_CAP)
     figures |= {
         "still_rising_c": max(map(_rise, cards)),
         "power_capped_percent": round(100 * capped / taken, 1),
