@@ -43,10 +43,12 @@ def _pulled(runtime: str, reference: str) -> str:
         assert pull.stdout is not None
         limit = threading.Timer(_PULL_S, pull.kill)
         limit.start()
-        for line in pull.stdout:
-            last = line.strip()[:_WORDS] or last
-            print(last, file=sys.stderr, flush=True)
-        limit.cancel()
+        try:
+            for line in pull.stdout:
+                last = line.strip()[:_WORDS] or last
+                print(last, file=sys.stderr, flush=True)
+        finally:
+            limit.cancel()  # else this process would wait for it
     digest = _digest(runtime, reference)
     if digest is None:
         raise WrongUseError(f"{runtime} cannot pull {reference}: {last or 'no word'}")
