@@ -97,6 +97,8 @@ def test_a_container_goes_with_its_launcher(host: Host, podman: Podman) -> None:
 def test_a_container_goes_when_its_launcher_is_killed(host: Host, podman: Podman) -> None:
     with _running(host, podman) as launcher:
         launcher.kill()
+    assert launcher.returncode == -signal.SIGKILL
+    assert podman.containers() == []
 
 
 def test_a_container_goes_with_its_instance(host: Host, podman: Podman) -> None:
