@@ -50,17 +50,22 @@ def archive(folder: Path) -> bytes:
     main = f"import sys\nfrom {folder.name}.__main__ import main\nsys.exit(main())\n"
     with zipfile.ZipFile(buffer, "w") as packed:
         _add(packed, "__main__.py", main.encode())
-        for file in _files(folder):
-            _add(packed, f"{folder.name}/{file.relative_to(folder).as_posix()}", file.read_bytes())
+        for name in _files(folder):
+            _add(packed, f"{folder.name}/{name}", (folder / name).read_bytes())
     return buffer.getvalue()
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+def _files(folder: Path) -> list[str]:
+    """Return the names of its files, as they stand below it."""
+    found = []
+    for inside, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        found += [f"{inside}/{name}" for name in names]
+    return sorted(name.removeprefix(f"{folder}/") for name in found)
 
 
 def _seen(folder: Path) -> list[list[str | int]]:
-    return [[str(file.relative_to(folder)), *_look(file)] for file in _files(folder)]
+    return [[name, *_look(folder / name)] for name in _files(folder)]
 
 
 def _look(file: Path) -> list[int]:

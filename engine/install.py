@@ -159,8 +159,7 @@ def _launcher(path: Path, project: str, program: str) -> None:
     missing = "no .venv here: `./burnin up` makes it, with what it needs"
     path.write_text(
         "#!/bin/sh\n"
-        "here=$(CDPATH='' cd -- \"${0%/*}\" && pwd)\n"
-        f"project=$(CDPATH='' cd -- \"$here/{project}\" && pwd)\n"
+        f"project=$(CDPATH='' cd -- \"${{0%/*}}/{project}\" && pwd)\n"
         f"[ -x \"$project/.venv/bin/python\" ] || {{ echo '{missing}' >&2; exit 1; }}\n"
         f'BURNIN_ENGINE_BIN="$project/.engine/bin" exec "$project/.venv/bin/python" "$project/engine/{program}" "$@"\n'
     )

@@ -12,16 +12,19 @@ from typing import Any
 def load(name: str) -> Any:
     """Return module `pulumi.runtime.proto.<name>` of the installed SDK; ModuleNotFoundError where it is missing."""
     if "pulumi" not in sys.modules:
-        _bare_package("pulumi", sys.path)
-        _bare_package("pulumi.runtime", sys.modules["pulumi"].__path__)
+        path: Any = sys.path
+        for package in ("pulumi", "pulumi.runtime", "pulumi.runtime.proto"):
+            path = _bare_package(package, path)
     return importlib.import_module(f"pulumi.runtime.proto.{name}")
 
 
-def _bare_package(name: str, path: Any) -> None:
-    """Put a package in place that finds its children but has not run its own `__init__`."""
+def _bare_package(name: str, path: Any) -> list[str]:
+    """Put a package in place that finds its children but has not run its own `__init__`; return where they lie."""
     spec = importlib.machinery.PathFinder.find_spec(name, path)
     if spec is None or spec.submodule_search_locations is None:
         raise ModuleNotFoundError(name)
     package = ModuleType(name)
-    package.__path__ = list(spec.submodule_search_locations)
+    inside = list(spec.submodule_search_locations)
+    package.__path__ = inside
     sys.modules[name] = package
+    return inside
