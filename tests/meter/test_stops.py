@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from burnmeter import process
 from burnmeter.ledger import read
 from tests.meter.real import HOST, Real, environment, kill, lives, until
 
@@ -123,11 +124,17 @@ def test_a_clock_that_is_set_back_a_day_buys_no_time(real: Real) -> None:
 
 
 def test_without_its_folder_the_meter_says_so_and_still_stops(real: Real) -> None:
-    real.arm(5, tick_s=3)  # so long after the limit the deadline comes, and a busy machine is slow
+    stray = real.arm(5, tick_s=3)  # so long after the limit the deadline comes, and a busy machine is slow
     real.start()
     shutil.rmtree(real.meter)
     until(lambda: any("ledger" in key for key in real.told()), "what is wrong")
     assert until(real.ended, "the end")["reason"] == "budget"
+    assert real.arm(100) != stray
+    assert not lives(stray), "one at a time"
+    shutil.rmtree(real.meter)
+    (another,) = process.strays(real.meter)
+    real.answer("burnmeter", "disarm", given=real.plan(100))
+    assert not lives(another), "nothing runs any more"
 
 
 def test_on_a_full_disk_it_stops_and_tells_and_writes_it_down_later(real: Real) -> None:

@@ -39,7 +39,6 @@ from burnmeter.meter import Meter
 from burnmeter.plan import Plan
 from burnmeter.state import fold
 
-_PATIENCE_S = 30.0
 _SECRETS = ("PULUMI_", "AWS_", "AZURE_", "GOOGLE_", "GITHUB_", "KUBECONFIG")
 
 
@@ -59,6 +58,7 @@ def arm(text: str) -> dict[str, Any]:
     _one_currency(plan, view)
     if plan.stops and (refusal := _spent_words(view)):
         raise RefusedError(f"{refusal} (ledger {plan.folder / 'ledger.jsonl'}). Raise it in the stack file to go on")
+    _end_strays(plan.folder)
     plans.keep(plan.folder, text)
     (plan.folder / watch.LEAVE).unlink(missing_ok=True)
     pid = process.running(plan.folder)
@@ -112,18 +112,16 @@ def disarm(text: str) -> dict[str, Any]:
         os.kill(pid, signal.SIGHUP)
         _wait_until(lambda: process.running(folder) is None, folder)
     elif pid is not None:
-        _end(pid, folder)
+        process.end(pid, folder)
+    _end_strays(folder)
     (folder / process.FILE).unlink(missing_ok=True)
     return {"armed": False, "stopped": pid}
 
 
-def _end(pid: int, folder: Path) -> None:
-    os.kill(pid, signal.SIGTERM)
-    deadline = time.monotonic() + _PATIENCE_S
-    while process.running(folder) is not None:
-        if time.monotonic() > deadline:
-            os.kill(pid, signal.SIGKILL)
-        time.sleep(0.05)
+def _end_strays(folder: Path) -> None:
+    """A meter whose folder was taken away watches on, by heart: it leaves before another one comes, or with the rest."""
+    for pid in process.strays(folder):
+        process.end(pid, folder)
 
 
 def permit(folder: str) -> dict[str, Any]:
@@ -247,7 +245,7 @@ def _start(folder: Path) -> int:
             cwd="/",
             env={**environment, "PYTHONPATH": str(Path(__file__).parents[1])},
         )
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + process.PATIENCE_S
     while process.running(folder) != child.pid:
         if child.poll() is not None or time.monotonic() > deadline:
             child.kill()
@@ -267,7 +265,7 @@ def _wait_for(plan: Plan) -> None:
 
 
 def _wait_until(holds: Callable[[], bool], folder: Path) -> None:
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + process.PATIENCE_S
     while time.monotonic() < deadline:
         if holds():
             return
