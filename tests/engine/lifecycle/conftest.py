@@ -11,11 +11,34 @@ from pathlib import Path
 import pytest
 
 from tests.engine.lifecycle.driver import Project, processes_of
+from tests.engine.lifecycle.money import Burning, Receiver, listening
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    made = Project(tmp_path / "a project")  # a path may hold a space
+    """One that proves with the cheapest checks."""
+    yield from _ended(Project(tmp_path / "a project"))  # a path may hold a space
+
+
+@pytest.fixture
+def whole_project(tmp_path: Path) -> Iterator[Project]:
+    """One that proves with all checks of its level."""
+    yield from _ended(Project(tmp_path / "whole", checks=()))
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with listening() as server:
+        yield server
+
+
+@pytest.fixture
+def burning(project: Project, receiver: Receiver) -> Burning:
+    """An experiment that tells the receiver, with hours of five seconds."""
+    return Burning(project, receiver)
+
+
+def _ended(made: Project) -> Iterator[Project]:
     try:
         yield made
     finally:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,10 +21,14 @@ COPIED = ("burnin", "__main__.py", "Pulumi.yaml", "requirements.txt", "component
 PATIENCE_S = 90
 
 
+CHEAP = ("inventory", "first_cuda", "matmul", "memory", "ranks", "all_reduce", "counters")
+"""The checks of a copy whose test is not about them: both halves, and ranks that talk."""
+
+
 class Project:
     """A copy of the project in a folder of its own, and what a user does with it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, checks: tuple[str, ...] = CHEAP) -> None:
         self.folder = folder
         folder.mkdir()
         for name in COPIED:
@@ -37,6 +42,9 @@ class Project:
         (folder / "stacks").mkdir()
         self.name = "t"
         self.write(experiment())
+        if checks:
+            fewer = f"CHECKS = tuple(row for row in CHECKS if row.name in {checks})"
+            self.change("components/catalog/checks.py", "\nBY_NAME:", f"\n{fewer}\nBY_NAME:")
 
     @property
     def root(self) -> Path:
@@ -52,6 +60,22 @@ class Project:
         path = self.folder / "stacks" / f"Pulumi.{self.name}.yaml"
         old = yaml.safe_load(path.read_text()) if path.exists() else {}
         path.write_text(yaml.safe_dump({**old, "config": {**old.get("config", {}), "burnin:experiment": content}}))
+
+    def change(self, file: str, old: str, new: str) -> None:
+        """Change this copy's source: the text `old`, which must be there."""
+        path = self.folder / file
+        text = path.read_text()
+        assert old in text, f"{file}: {old}"
+        path.write_text(text.replace(old, new))
+
+    def begin(self, file: str, function: str, lines: str) -> None:
+        """Have a function of this copy begin with `lines`, which find `Path` imported."""
+        path = self.folder / file
+        text = path.read_text()
+        start = text.index(f"def {function}(")
+        body = text.index(":\n", text.index(")", start)) + 2
+        first = textwrap.indent(f"from pathlib import Path\n{lines}", "    ")
+        path.write_text(text[:body] + first + text[body:])
 
     def run(self, *words: str, check: bool = False, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run `./burnin words` to its end."""

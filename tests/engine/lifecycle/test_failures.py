@@ -42,10 +42,7 @@ def test_on_failure_release_ends_the_instance_and_keeps_the_disk(project: Projec
 
 def test_a_hanging_check_is_ended_and_names_the_rank(project: Project) -> None:
     _plant(project, "hang")
-    rows = project.folder / "components" / "catalog" / "checks.py"
-    text = rows.read_text()
-    assert "deadline_s=120, gpu=_SIZES, rehearsal=_SMALL, floor" in text
-    rows.write_text(text.replace("deadline_s=120, gpu=_SIZES", "deadline_s=3, gpu=_SIZES"))
+    project.change("components/catalog/checks.py", "deadline_s=120, gpu=_SIZES", "deadline_s=3, gpu=_SIZES")
     done = project.run("up", "--json")
     told = json.loads(done.stdout)
     assert done.returncode == 2
@@ -58,11 +55,10 @@ def test_a_hanging_check_is_ended_and_names_the_rank(project: Project) -> None:
 @pytest.mark.parametrize("fault", ["killed_at_start", "no_torch", "unknown_check"])
 def test_what_was_not_measured_could_not_run(project: Project, fault: str) -> None:
     if fault == "no_torch":
-        site = project.folder / "images" / "verify" / "gpuverify" / "rank.py"
-        site.write_text(site.read_text().replace("import torch\n", "import torch_that_is_not_here as torch\n"))
+        missing = "import torch_that_is_not_here as torch\n"
+        project.change("images/verify/gpuverify/rank.py", "import torch\n", missing)
     elif fault == "unknown_check":
-        plan = project.folder / "components" / "plan.py"
-        plan.write_text(plan.read_text().replace('"name": check.name', '"name": check.name + "_2"'))
+        project.change("components/plan.py", '"name": check.name', '"name": check.name + "_2"')
     else:
         _plant(project, fault)
     done = project.run("up", "--json")
@@ -124,11 +120,8 @@ def test_a_disk_that_vanished_or_is_not_ours(project: Project) -> None:
 
 def _plant(project: Project, fault: str, half: str = "nccl") -> None:
     """Put a fault into the plans of one half in this copy of the project."""
-    plan = project.folder / "components" / "plan.py"
-    text = plan.read_text()
     made = f'"level": request.level, **({{"fault": "{fault}"}} if request.half == "{half}" else {{}}),'
-    assert '"level": request.level,' in text
-    plan.write_text(text.replace('"level": request.level,', made))
+    project.change("components/plan.py", '"level": request.level,', made)
 
 
 def _check(told: dict[str, Any], name: str) -> dict[str, Any]:

@@ -47,16 +47,9 @@ def _kill_the_engine(project: Project, running: subprocess.Popen[str]) -> None:
 
 def _gate(project: Project, file: str, function: str) -> None:
     """Make a program of this copy wait, at its first line, until the file `go` exists."""
-    path = project.folder / file
-    text = path.read_text()
-    start = text.index(f"def {function}(")
-    body = text.index(":\n", text.index(")", start)) + 2
-    wait = (
-        "    import time\n    from pathlib import Path as _P\n"
-        f"    _P({str(project.folder / 'at')!r}).touch()\n"
-        f"    while not _P({str(project.folder / 'go')!r}).exists():\n        time.sleep(0.02)\n"
-    )
-    path.write_text(text[:body] + wait + text[body:])
+    at, go = str(project.folder / "at"), str(project.folder / "go")
+    wait = f"import time\nPath({at!r}).touch()\nwhile not Path({go!r}).exists():\n    time.sleep(0.02)\n"
+    project.begin(file, function, wait)
 
 
 def _at_gate(project: Project) -> bool:

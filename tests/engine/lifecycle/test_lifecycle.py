@@ -13,7 +13,8 @@ from tests.engine.lifecycle.driver import SOURCE, Project, checksum, experiment
 pytestmark = pytest.mark.engine
 
 
-def test_up_nothing_to_do_destroy_and_up_again(project: Project) -> None:
+def test_up_nothing_to_do_destroy_and_up_again(whole_project: Project) -> None:
+    project = whole_project
     told = project.up()
     schema = json.loads((SOURCE / "docs" / "schemas" / "up.json").read_text())
     jsonschema.validate(told, schema)
@@ -71,9 +72,7 @@ def test_what_reverifies_and_what_does_not(project: Project) -> None:
     assert _proves_again(project) == {}, "a new epoch proves again, and changes nothing else"
 
     project.write(experiment(instances={"per_node": 3}))
-    plan = project.folder / "components" / "catalog" / "checks.py"
-    assert '"size": 512' in plan.read_text()
-    plan.write_text(plan.read_text().replace('"size": 512', '"size": 256'))
+    project.change("components/catalog/checks.py", '"size": 512', '"size": 256')
     changes = project.would_change()
     assert set(changes) == {"verify-cuda"}, "another plan proves again: the half that it is of"
     results = _stamps(project)

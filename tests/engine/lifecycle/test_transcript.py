@@ -12,7 +12,8 @@ from tests.engine.lifecycle.driver import SOURCE, Project
 pytestmark = pytest.mark.engine
 
 
-def test_readmes_transcript(project: Project) -> None:
+def test_readmes_transcript(whole_project: Project) -> None:
+    project = whole_project
     spec = importlib.util.spec_from_file_location("transcript", SOURCE / "docs" / "transcript.py")
     assert spec is not None
     assert spec.loader is not None
