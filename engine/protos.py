@@ -14,17 +14,16 @@ def load(name: str) -> Any:
     if "pulumi" not in sys.modules:
         path: Any = sys.path
         for package in ("pulumi", "pulumi.runtime", "pulumi.runtime.proto"):
-            path = _bare_package(package, path)
+            _bare_package(package, path)
+            path = sys.modules[package].__path__
     return importlib.import_module(f"pulumi.runtime.proto.{name}")
 
 
-def _bare_package(name: str, path: Any) -> list[str]:
-    """Put a package in place that finds its children but has not run its own `__init__`; return where they lie."""
+def _bare_package(name: str, path: Any) -> None:
+    """Put a package in place that finds its children but has not run its own `__init__`."""
     spec = importlib.machinery.PathFinder.find_spec(name, path)
     if spec is None or spec.submodule_search_locations is None:
         raise ModuleNotFoundError(name)
     package = ModuleType(name)
-    inside = list(spec.submodule_search_locations)
-    package.__path__ = inside
+    package.__path__ = list(spec.submodule_search_locations)
     sys.modules[name] = package
-    return inside

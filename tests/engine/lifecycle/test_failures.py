@@ -13,6 +13,7 @@ pytestmark = pytest.mark.engine
 
 
 def test_a_wrong_value_fails_and_keep_leaves_the_instance(project: Project) -> None:
+    project.write(experiment(instances={"per_node": 2}))
     _plant(project, "wrong_element")
     done = project.run("up", "--json")
     told = json.loads(done.stdout)
@@ -41,6 +42,7 @@ def test_on_failure_release_ends_the_instance_and_keeps_the_disk(project: Projec
 
 
 def test_a_hanging_check_is_ended_and_names_the_rank(project: Project) -> None:
+    project.write(experiment(instances={"per_node": 2}))
     _plant(project, "hang")
     project.change("components/catalog/checks.py", "deadline_s=120, gpu=_SIZES", "deadline_s=3, gpu=_SIZES")
     done = project.run("up", "--json")

@@ -57,7 +57,7 @@ def test_what_reverifies_and_what_does_not(project: Project) -> None:
     status = json.loads(project.run("meter", "status", "--json", check=True).stdout)
     assert status["limit"] == "20"
 
-    project.write(experiment(instances={"per_node": 3}))
+    project.write(experiment(instances={"per_node": 2}))
     project.up()
     second = _ids(project)
     assert second["instance-machine"] != first["instance-machine"], "another GPU count is another instance"
@@ -65,13 +65,13 @@ def test_what_reverifies_and_what_does_not(project: Project) -> None:
     assert second["disk-data-volume"] == first["disk-data-volume"]
 
     assert project.would_change() == {}
-    project.write(experiment(instances={"per_node": 3}, image={"reference": "example/image:1"}))
+    project.write(experiment(instances={"per_node": 2}, image={"reference": "example/image:1"}))
     assert _proves_again(project) == {"image-digest": "create"}, "another image proves again"
 
-    project.write(experiment(instances={"per_node": 3}, verification={"level": "quick", "epoch": 1}))
+    project.write(experiment(instances={"per_node": 2}, verification={"level": "quick", "epoch": 1}))
     assert _proves_again(project) == {}, "a new epoch proves again, and changes nothing else"
 
-    project.write(experiment(instances={"per_node": 3}))
+    project.write(experiment(instances={"per_node": 2}))
     project.change("components/catalog/checks.py", '"size": 512', '"size": 256')
     changes = project.would_change()
     assert set(changes) == {"verify-cuda"}, "another plan proves again: the half that it is of"
