@@ -15,6 +15,9 @@ from cli import check
 from engine import install, python_env
 from engine.progress import Trouble, Work, run
 
+_WORKERS = 3
+"""One more than the fewest cores: many tests wait for a clock, a deadline or a peer."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SystemPackage:
@@ -58,7 +61,17 @@ def main(argv: list[str]) -> int:
     have_oldest_torch(project)
     have(SYSTEM_PACKAGES)
     checked = check.main(["check"])
-    suite = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *argv[1:]]
+    suite = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-n",
+        str(_WORKERS),
+        "--dist",
+        "loadfile",
+        "--no-loadscope-reorder",
+        *argv[1:],
+    ]
     tested = subprocess.run(suite, check=False).returncode
     if checked != 0:
         print("`./burnin check` failed: its words stand above the suite's", flush=True)
