@@ -143,7 +143,7 @@ class World:
         logs.mkdir(parents=True, exist_ok=True)
         with (logs / "proof.log").open("ab") as log:
             child = subprocess.Popen(
-                [sys.executable, "-m", "burnhost", "guard", "run-of-nobody", "1"],
+                [sys.executable, "-m", "burnhost", "guard", "run-of-nobody", "1", str(logs / "proof-of-nobody.json")],
                 env={**os.environ, "PYTHONPATH": str(SOURCE / "images" / "host")},
                 stdin=subprocess.PIPE,
                 stdout=log,

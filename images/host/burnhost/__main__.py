@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from burnhost import disk, guard, image, instance, run, schema, supervisor, survey, workload
@@ -44,7 +45,7 @@ def _run(word: str) -> int:
     if word == "supervise":
         return supervisor.supervise()
     if word == "guard":
-        return guard.watch(sys.argv[2], float(sys.argv[3]))
+        return guard.watch(sys.argv[2], float(sys.argv[3]), Path(sys.argv[4]))
     if word == "run":
         return run.run(read(run.SPECS))
     if word == "schema":

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from burnhost import clock, container, ending, instance, processes, records
+from burnhost import clock, container, ending, instance, processes, proving, records
 from burnhost.child import Child
 from burnhost.guard import Guard
 
@@ -69,7 +69,9 @@ def _supervised(spec: dict[str, Any], root: Path, record: dict[str, Any]) -> tup
         signal.signal(number, lambda *_: asked.set())
     log = Path(spec["log"])
     log.parent.mkdir(parents=True, exist_ok=True)
-    guard = Guard(label, record["grace_s"], log)
+    proof = proving.place(root, label)
+    guard = Guard(label, record["grace_s"], log, proof)
+    proving.begin(proof, record["id"], spec["name"], (os.getpid(), guard.pid))
     labels = {processes.INSTANCE: record["id"], processes.RUN: label, instance.ROOT: spec["root"]}
     child = Child(spec, labels)
     why = _wait(child, spec, root, lambda: asked.wait(_LOOK_S) or os.getppid() != parent)
@@ -78,6 +80,7 @@ def _supervised(spec: dict[str, Any], root: Path, record: dict[str, Any]) -> tup
     code, stdout = child.finish()
     if code < 0 and not why:
         why = _ended_from_outside(root, spec["instance"])
+    proving.end(proof)
     guard.dismiss()
     answer = _answer(stdout)
     if spec["container"] and answer is None:

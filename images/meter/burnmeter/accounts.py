@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
+from burnmeter import parts
 from burnmeter.clock import Moment
 from burnmeter.instance import Sample
 from burnmeter.plan import Plan
@@ -17,14 +18,23 @@ _LOOKS = 2.0
 
 def used(state: State, plan: Plan, seen: Sample, now: Moment) -> dict[str, Any]:
     """Return the record of this look."""
-    record: dict[str, Any] = {"kind": "used", "at": now.as_json(), "use": _use(state, plan, seen, now)}
+    grown = _grown(state, plan, seen, now)
+    use = {name: _figures(one) for name, one in grown.items()}
+    record: dict[str, Any] = {"kind": "used", "at": now.as_json(), "use": use}
+    proved_s = parts.proved_s(seen.proofs, state.last, now) if seen.proofs else Decimal(0)
+    wanted = {parts.VERIFICATION: proved_s}
     if plan.idle is None and plan.stall_s is None:
-        return record
+        return {**record, "parts": _parts(state, plan, grown, wanted)}
     passed_s = min(_passed_s(state, now), _LOOKS * plan.tick_s)
     moved = seen.step != state.step
     quiet = state.quiet.next(passed_s, lasts=_idle(plan, seen) and not moved)
     stepless = state.stepless.next(passed_s, lasts=seen.alive and not moved)
-    return {**record, "quiet": _pair(quiet), "stepless": _pair(stepless), "step": seen.step}
+    if plan.idle is not None and (seen.utilisation is not None or not seen.alive):
+        longer_s = quiet.seconds - state.quiet.seconds if quiet.seconds else 0.0
+        wanted[parts.IDLE] = Decimal(str(round(longer_s, 3)))
+    split = _parts(state, plan, grown, wanted)
+    spells = {"quiet": _pair(quiet), "stepless": _pair(stepless), "step": seen.step}
+    return {**record, "parts": split, **spells}
 
 
 def armed(state: State, plan: Plan, seen: Sample, now: Moment) -> Iterator[dict[str, Any]]:
@@ -56,19 +66,29 @@ def prices(plan: Plan) -> Prices:
     return Prices(compute_per_h=plan.compute_per_h, storage_per_h=plan.storage_per_h)
 
 
-def _use(state: State, plan: Plan, seen: Sample, now: Moment) -> dict[str, list[str]]:
-    """Return name → [seconds, cost] of every account that grew, at the prices that the ledger holds."""
+def _grown(state: State, plan: Plan, seen: Sample, now: Moment) -> dict[str, Account]:
+    """Return every account that grew, at the prices that the ledger holds."""
     held = state.prices or prices(plan)
     stored = state.accounts.get(STORAGE, Account())
     passed = Decimal(str(round(_passed_s(state, now), 3)))
     grown = {STORAGE: stored.until(stored.seconds + passed, held.storage_per_h)}
     for name, seconds in seen.seconds.items():
         grown[name] = state.accounts.get(name, Account()).until(seconds, held.compute_per_h)
-    return {
-        name: [str(one.seconds), str(one.cost)]
-        for name, one in grown.items()
-        if name == STORAGE or one != state.accounts.get(name)
-    }
+    return {name: one for name, one in grown.items() if name == STORAGE or one != state.accounts.get(name)}
+
+
+def _parts(
+    state: State, plan: Plan, grown: Mapping[str, Account], wanted: Mapping[str, Decimal]
+) -> dict[str, list[str]]:
+    """Return part → [seconds, cost] so far, of every part that this look can tell from other compute."""
+    held = state.prices or prices(plan)
+    before = {name: state.accounts.get(name, Account()).seconds for name in grown if name != STORAGE}
+    longer = sum((grown[name].seconds - seconds for name, seconds in before.items()), Decimal(0))
+    told = {}
+    for part, seconds in parts.split(longer, wanted).items():
+        so_far = state.parts.get(part, Account())
+        told[part] = _figures(so_far.until(so_far.seconds + seconds, held.compute_per_h))
+    return told
 
 
 def _passed_s(state: State, now: Moment) -> float:
@@ -84,6 +104,10 @@ def _idle(plan: Plan, seen: Sample) -> bool:
         and seen.utilisation is not None
         and seen.utilisation < plan.idle.below_percent
     )
+
+
+def _figures(one: Account) -> list[str]:
+    return [str(one.seconds), str(one.cost)]
 
 
 def _pair(spell: Spell) -> list[float]:

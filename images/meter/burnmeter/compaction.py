@@ -14,7 +14,7 @@ def thinned(records: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
 
     Accounts are counted up from their start, so what a segment took is the difference of its two ends: nothing between
     them adds to it. A segment is a run of looks within one day (UTC), one boot and one price, in which the same accounts
-    grew; every other record, a change of price among them, ends it.
+    grew and the same parts were told apart; every other record, a change of price among them, ends it.
     """
     held: Mapping[str, Any] | None = None
     segment: object = None
@@ -36,7 +36,12 @@ def _segment(record: Mapping[str, Any]) -> object:
     if record.get("kind") != "used":
         return None
     at = record["at"]
-    return int(at["wall"] // _DAY_S), at["boot_id"], tuple(sorted(record["use"]))
+    return (
+        int(at["wall"] // _DAY_S),
+        at["boot_id"],
+        tuple(sorted(record["use"])),
+        tuple(sorted(record.get("parts", ()))),
+    )
 
 
 def superfluous(records: Collection[Mapping[str, Any]]) -> int:
@@ -51,7 +56,7 @@ def segments(records: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
     last: Mapping[str, Any] = {}
     for record in chain(records, [{"kind": "end"}]):
         if first is not None and _segment(record) != _segment(first):
-            use = tuple(sorted((name, *grown) for name, grown in last["use"].items()))
+            use = tuple(sorted((name, *grown) for name, grown in {**last["use"], **last.get("parts", {})}.items()))
             found.append((first["at"]["wall"], last["at"]["wall"], use))
             first = None
         if _segment(record) is not None:

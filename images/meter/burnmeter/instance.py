@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from burnmeter import clock
+from burnmeter import clock, parts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +33,8 @@ class Sample:
     others: Decimal = Decimal(0)
     """Spent by the owner's other experiments."""
     others_per_h: Decimal = Decimal(0)
+    proofs: tuple[parts.Proof, ...] = ()
+    """When proofs ran, as far as anybody wrote it down or sees it now."""
     trouble: str = ""
     """Why a record that is there cannot be read; empty where all can."""
 
@@ -45,23 +47,26 @@ class Sample:
 class Eyes:
     """Looks at one instance again and again; reads a file only when it changed."""
 
-    __slots__ = ("_current", "_folder", "_records", "_seen", "_trouble")
+    __slots__ = ("_current", "_folder", "_proofs", "_records", "_seen", "_trouble")
 
     def __init__(self, current: Path) -> None:
         self._current, self._folder = current, current.parent
         self._seen: object = None
         self._records: list[dict[str, Any]] = []
+        self._proofs: list[parts.Record] = []
         self._trouble = ""
 
     def look(self, now: clock.Moment) -> Sample:
         """Return the record's account and those of earlier instances beside it."""
         if (version := self._version()) != self._seen or version is None:
             self._records, self._seen, self._trouble = _records(self._current), version, _trouble(self._current)
+            self._proofs = parts.read(self._folder)
         last = self._records[-1] if self._records else {}
         alive = bool(last) and last.get("ended") is None and lives(last, now.boot_id)
         seconds = {one["id"]: self._used_s(one, now, alive=alive and one is last) for one in self._records}
         living = last.get("id", "") if alive else ""
-        return Sample(seconds=seconds, alive=alive, living=living, trouble=self._trouble)
+        ran = parts.proofs(self._proofs, now, lives) if self._proofs else ()
+        return Sample(seconds=seconds, alive=alive, living=living, proofs=ran, trouble=self._trouble)
 
     def _used_s(self, record: Mapping[str, Any], now: clock.Moment, *, alive: bool) -> Decimal:
         started = record["started"]

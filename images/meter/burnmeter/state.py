@@ -75,6 +75,8 @@ class State(NamedTuple):
     currency: str = ""
     prices: Prices | None = None
     accounts: Mapping[str, Account] = MappingProxyType({})
+    parts: Mapping[str, Account] = MappingProxyType({})
+    """What of the instances' accounts was a proof's, or idle."""
     taken: Mapping[tuple[str, int], clock.Moment] = MappingProxyType({})
     """(rung, epoch) that were decided, and when."""
     done: frozenset[tuple[str, int]] = frozenset()
@@ -134,17 +136,19 @@ def _priced(state: State, record: Mapping[str, Any]) -> State:
 
 
 def _used(state: State, record: Mapping[str, Any]) -> State:
-    fresh = {
-        name: Account(seconds=Decimal(seconds), cost=Decimal(cost)) for name, (seconds, cost) in record["use"].items()
-    }
     quiet, stepless = (_spell(record.get(name)) for name in ("quiet", "stepless"))
     return state._replace(
-        accounts={**state.accounts, **fresh},
+        accounts={**state.accounts, **_accounts(record["use"])},
+        parts={**state.parts, **_accounts(record.get("parts", {}))},
         quiet=quiet,
         stepless=stepless,
         step=record.get("step", ""),
         last=clock.of_json(record["at"]),
     )
+
+
+def _accounts(found: Mapping[str, Any]) -> dict[str, Account]:
+    return {name: Account(seconds=Decimal(seconds), cost=Decimal(cost)) for name, (seconds, cost) in found.items()}
 
 
 def _spell(found: list[Any] | None) -> Spell:

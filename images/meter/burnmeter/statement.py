@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 from pathlib import Path
 from typing import Any
 
-from burnmeter import clock, ledger
+from burnmeter import clock, ledger, parts
 from burnmeter import plan as plans
 from burnmeter.state import HOUR, STORAGE
 
 _DAY_S = 86_400
 _EPOCH = date(1970, 1, 1).toordinal()
+_EXACT = 120
+"""Digits in which sums of a ledger's amounts are never rounded."""
+_SHARE = Context(prec=28)
+"""How exact a day's share is; the last day takes the rest."""
 
 
 def state(folder: str) -> dict[str, Any]:
-    """Return the account of the meter in `folder`: exact, by UTC day, `compute` and `storage`.
+    """Return the account of the meter in `folder`: exact, by UTC day and part.
 
-    Verification is part of compute and no ledger tells it apart: None. `idle` is None where the ledger says nothing of
-    idle time, else what it says at least.
+    `verification` and `idle` are their seconds and cost at least, None where the ledger names none. `untold` are those of
+    the two that some of `compute` may be, since not every look told them apart.
     """
     plan = plans.load(Path(folder))
     contents = ledger.read(plan.folder / ledger.FILE)
@@ -29,53 +33,97 @@ def state(folder: str) -> dict[str, Any]:
         "experiment": plan.experiment,
         "currency": plan.currency,
         "days": [
-            {"day": day, **{part: f"{cost:f}" for part, cost in parts.items()}} for day, parts in sorted(days.items())
+            {"day": day, **{part: f"{cost:f}" for part, cost in found.items()}} for day, found in sorted(days.items())
         ],
-        "verification": None,
+        "verification": verification(contents.records),
         "idle": idle(contents.records, plan.compute_per_h),
+        "untold": sorted(set(parts.PARTS) - told(contents.records)),
         "warning": contents.warning,
     }
 
 
 def by_day(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Decimal]]:
-    """Return day → part → cost; what grew between two looks is spread over the time between them."""
+    """Return day → part → cost; what grew between two looks is spread over the time between them.
+
+    The parts add up to what the ledger says that was spent, to its last digit.
+    """
     days: dict[int, dict[str, Decimal]] = {}
+    with localcontext(Context(prec=_EXACT)):
+        for part, cost, begun, ended in _growths(records):
+            for day, share in _spread(cost, begun, ended):
+                found = days.setdefault(day, dict.fromkeys(("compute", STORAGE, *parts.PARTS), Decimal(0)))
+                found[part] += share
+    return {date.fromordinal(_EPOCH + day).isoformat(): found for day, found in days.items()}
+
+
+def _growths(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Decimal, float, float]]:
+    """Yield (part, cost, begin, end) of everything that grew. What no look told apart is compute."""
     costs: dict[str, Decimal] = {}
     last: float | None = None
     for record in records:
         if record.get("kind") != "used":
             continue
         at = clock.of_json(record["at"]).wall
+        told = {part: _grown(costs, f"part/{part}", found[1]) for part, found in record.get("parts", {}).items()}
         for name, (seconds, cost) in record["use"].items():
-            grown = Decimal(cost) - costs.get(name, Decimal(0))
-            costs[name] = Decimal(cost)
+            grown = _grown(costs, name, cost)
             begun = at - float(seconds) if last is None else last
-            part = STORAGE if name == STORAGE else "compute"
-            for day, share in _spread(grown, begun, at):
-                parts = days.setdefault(day, {"compute": Decimal(0), STORAGE: Decimal(0)})
-                parts[part] += share
+            for part in told if name != STORAGE else ():
+                share = max(Decimal(0), min(told[part], grown))
+                told[part], grown = told[part] - share, grown - share
+                yield part, share, begun, at
+            yield STORAGE if name == STORAGE else "compute", grown, begun, at
         last = at
-    return {date.fromordinal(_EPOCH + day).isoformat(): parts for day, parts in days.items()}
+
+
+def _grown(costs: dict[str, Decimal], name: str, cost: str) -> Decimal:
+    before, costs[name] = costs.get(name, Decimal(0)), Decimal(cost)
+    return costs[name] - before
+
+
+def told(records: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the parts that every look told apart at which an instance had cost more than at the one before."""
+    found = set(parts.PARTS)
+    looked = False
+    for record in records:
+        if record.get("kind") == "used":
+            looked = looked or "parts" in record
+            if len(record["use"]) > (STORAGE in record["use"]):
+                found &= set(record.get("parts", ()))
+    return found if looked else set()
+
+
+def verification(records: Iterable[Mapping[str, Any]]) -> dict[str, str] | None:
+    """Return the seconds in which a proof ran and what they cost; None where the ledger names none."""
+    last = None
+    for record in records:
+        last = record.get("parts", {}).get(parts.VERIFICATION, last)
+    return last and dict(zip(("seconds", "cost"), (f"{Decimal(amount):f}" for amount in last), strict=True))
 
 
 def idle(records: Iterable[Mapping[str, Any]], per_h: Decimal) -> dict[str, str] | None:
     """Return the seconds of every idle spell that the ledger names, and what they cost; None where it names none.
 
-    A look holds its spell as (seconds so far, number); the longest of a number is the spell. A price that changed counts
-    from its record on, before that `per_h`.
+    A look that tells idleness apart has the sum of it. An older one holds its spell as (seconds so far, number); the
+    longest of a number is the spell. A price that changed counts from its record on, before that `per_h`.
     """
     spells: dict[int, tuple[Decimal, Decimal]] = {}
+    summed: tuple[Decimal, Decimal] | None = None
     for record in records:
         if record.get("kind") == "priced":
             per_h = Decimal(record["compute_per_h"])
+        if (found := record.get("parts", {}).get(parts.IDLE)) is not None:
+            summed = Decimal(found[0]), Decimal(found[1])
+            continue
         seconds, number = record.get("quiet") or (0, 0)
         if seconds:
             before = spells.get(number, (Decimal(0), Decimal(0)))
             length = max(before[0], Decimal(str(seconds)))
             spells[number] = length, before[1] + (length - before[0]) / HOUR * per_h
-    if not spells:
+    every = [*spells.values(), *([summed] if summed else [])]
+    if not every:
         return None
-    total = (sum((spell[index] for spell in spells.values()), Decimal(0)) for index in (0, 1))
+    total = (sum((one[index] for one in every), Decimal(0)) for index in (0, 1))
     return dict(zip(("seconds", "cost"), (f"{amount:f}" for amount in total), strict=True))
 
 
@@ -84,7 +132,7 @@ def _spread(cost: Decimal, begun: float, ended: float) -> Iterator[tuple[int, De
     start, rest = min(begun, ended), cost
     whole, day = Decimal(str(ended - start)), int(start // _DAY_S)
     while (midnight := (day + 1) * _DAY_S) < ended:
-        share = cost * Decimal(str(midnight - start)) / whole
+        share = _SHARE.divide(_SHARE.multiply(cost, Decimal(str(midnight - start))), whole)
         yield day, share
         rest -= share
         start, day = midnight, day + 1
