@@ -21,9 +21,10 @@ from components.config.amounts import HOUR_S, cents, digits, tenths
 from engine.progress import Trouble
 
 _COLUMNS = ("day", "experiment", "owner", "currency", "part", "amount")
-_PARTS = ("compute", "storage")
-_UNTOLD = ("verification", "idle")
-"""Parts of compute that a ledger may not tell apart."""
+_PARTS = ("compute", "verification", "idle", "storage")
+"""They add up to the whole: a proof and idleness are told apart from other compute."""
+_SHADES = "█▓░▒"
+"""A bar's, in the order of the parts."""
 _BAR = 48
 """Characters of the longest bar: with day, amount and currency it fits 80 columns."""
 _MOST_DAYS = 60
@@ -64,7 +65,7 @@ def account(found: Known) -> dict[str, Any]:
             unread.append(str(trouble))
             continue
         rows += _rows(statement, found, meter)
-        untold[statement["experiment"]] = [part for part in _UNTOLD if statement[part] is None]
+        untold[statement["experiment"]] = statement["untold"]
         if statement["idle"]:
             named = {name: statement[name] for name in ("experiment", "currency")}
             idle.append({**named, **{name: digits(Decimal(text)) for name, text in statement["idle"].items()}})
@@ -133,19 +134,27 @@ def _show(told: Mapping[str, Any], console: Console) -> None:
         console.print(_table(name, told[f"by_{name}"]))
         console.print()
     for currency, total in told["totals"].items():
-        console.print(
-            f"Total {cents(Decimal(total), currency)} {currency}, by day (UTC):", markup=False, highlight=False
-        )
-        for line in plot(_sums((row for row in told["rows"] if row["currency"] == currency), "day"), currency):
+        shades = ", ".join(f"{shade} {part}" for part, shade in zip(_PARTS, _SHADES, strict=True))
+        text = f"Total {cents(Decimal(total), currency)} {currency}, by day (UTC): {shades}"
+        console.print(text, markup=False, highlight=False)
+        rows = (row for row in told["rows"] if row["currency"] == currency)
+        for line in plot(_sums(rows, "day", "part"), currency):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
-    for one in told["idle"]:
+    for text in _remarks(told):
+        console.print(text, markup=False, highlight=False)
+
+
+def _remarks(told: Mapping[str, Any]) -> Iterator[str]:
+    """Yield for how long something was idle, and which parts some looks did not tell apart."""
+    apart = {(row["experiment"], row["currency"]) for row in told["rows"] if row["part"] == "idle"}
+    for one in (one for one in told["idle"] if Decimal(one["seconds"])):
         hours, cost = tenths(Decimal(one["seconds"]) / HOUR_S), cents(Decimal(one["cost"]), one["currency"])
-        text = f"{one['experiment']} was idle for {hours} h at least, {cost} {one['currency']} of its compute."
-        console.print(text, markup=False, highlight=False)
-    parts = sorted({part for untold in told["untold"].values() for part in untold})
-    if parts:
-        text = f"Unknown: {' and '.join(parts)}: they are part of compute, and no ledger tells them apart."
-        console.print(text, markup=False, highlight=False)
+        text = f"{one['experiment']} was idle for {hours} h at least, {cost} {one['currency']}"
+        text += "." if (one["experiment"], one["currency"]) in apart else " of its compute."
+        yield text
+    for name, untold in sorted(told["untold"].items()):
+        if untold:
+            yield f"Unknown for {name}: {' and '.join(untold)}: of some of its compute no look told them apart."
 
 
 def _table(name: str, groups: list[dict[str, Any]]) -> Table:
@@ -160,11 +169,19 @@ def _table(name: str, groups: list[dict[str, Any]]) -> Table:
     return table
 
 
-def plot(days: Mapping[str, Decimal], currency: str) -> Iterator[str]:
-    """Yield a bar per day, the last sixty; a day of less than half a character still shows a dot."""
-    most = max(days.values())
-    width = max(len(cents(amount, currency)) for amount in days.values())
-    for day, amount in sorted(days.items())[-_MOST_DAYS:]:
-        length = int(amount / most * _BAR) if most else 0
-        bar = "█" * length or ("·" if amount else "")
-        yield f"{day} {cents(amount, currency):>{width}} {bar}"
+def plot(days: Mapping[tuple[str, str], Decimal], currency: str) -> Iterator[str]:
+    """Yield a bar per day, the last sixty, in its parts' shades; a day of less than half a character still shows a dot.
+
+    `days` is (day, part) → amount.
+    """
+    sums: dict[str, Decimal] = {}
+    for (day, _), amount in days.items():
+        sums[day] = sums.get(day, Decimal(0)) + amount
+    most = max(sums.values())
+    width = max(len(cents(amount, currency)) for amount in sums.values())
+    for day, total in sorted(sums.items())[-_MOST_DAYS:]:
+        bar, upto = "", Decimal(0)
+        for part, shade in zip(_PARTS, _SHADES, strict=True):
+            upto += days.get((day, part), Decimal(0))
+            bar += shade * ((int(upto / most * _BAR) if most else 0) - len(bar))
+        yield f"{day} {cents(total, currency):>{width}} {bar or ('·' if total else '')}".rstrip()

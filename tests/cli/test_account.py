@@ -118,13 +118,15 @@ def test_account_by_experiment_owner_and_day(world: World) -> None:
         "experiment": "a",
         "currency": "USD",
         "compute": "10.25",
+        "verification": "0",
+        "idle": "0",
         "storage": "0.5",
         "total": "10.75",
     }
     assert told["untold"]["a"] == ["verification", "idle"], "unknown, not nothing"
     page = world.burnin("account").stdout
     assert max(map(len, page.splitlines())) <= 80
-    assert "Unknown: idle and verification" in page
+    assert "Unknown for a: verification and idle" in page
     assert "2025-12-01" in page
 
 
@@ -159,6 +161,41 @@ def test_idle_hours_where_the_ledger_names_them(world: World) -> None:
     priced = json.loads(world.burnin("price", "a", "--json").stdout)["experiments"][0]["figures"]
     (found,) = [figure for figure in priced if figure["name"] == "idle"]
     assert found["text"] == "1 node × 1.50 × 1.5 h = 2.25 USD", "at today's price of the stack file"
+
+
+def told_apart(wall: float, seconds: str, **parts: str) -> dict[str, Any]:
+    """A look at an instance of one a second."""
+    figures = {name: [amount, amount] for name, amount in parts.items()}
+    return {**used(wall, **{"storage": ("0", "0"), "i-1": (seconds, seconds)}), "parts": figures}
+
+
+def test_the_parts_are_the_whole(world: World) -> None:
+    """A proof over midnight; the account's four columns, its rows, and what an older look did not tell."""
+    world.stack("a")
+    world.stack("old")
+    looks = (
+        told_apart(MIDNIGHT - 100, "0", verification="0", idle="0"),
+        told_apart(MIDNIGHT + 100, "200", verification="120", idle="0"),
+        told_apart(MIDNIGHT + 200, "300", verification="120", idle="60"),
+    )
+    keep(world, "a", *looks)
+    keep(world, "old", used(MIDNIGHT, **{"i-1": ("10", "10")}), *looks[1:])
+    told = account(lives.known(world.project))
+    jsonschema.validate(told, SCHEMAS["account"])
+    own = [(row["day"][-2:], row["part"], row["amount"]) for row in told["rows"] if row["experiment"] == "a"]
+    assert own == [
+        ("01", "compute", "40"),
+        ("01", "verification", "60"),
+        ("02", "compute", "80"),
+        ("02", "idle", "60"),
+        ("02", "verification", "60"),
+    ]
+    assert told["untold"] == {"a": [], "old": ["verification", "idle"]}
+    page = world.burnin("account").stdout
+    assert "a was idle for 0.0 h at least, 60.00 USD." in page
+    assert "Unknown for old: verification and idle" in page
+    assert "Unknown for a" not in page
+    assert max(map(len, page.splitlines())) <= 80
 
 
 def test_csv_is_the_rows(world: World) -> None:
@@ -200,14 +237,56 @@ def test_a_real_meter_is_accounted_to_its_own_sum(world: World) -> None:
     assert {row["part"] for row in told["rows"]} == {"compute", "storage"}
 
 
+def test_a_real_proof_is_a_part_of_its_own(world: World) -> None:
+    """What the host wrote down is what the account says, to the millisecond; a second is one of money."""
+    world.stack()
+    world.arm()
+    identity = world.instance()["id"]
+    root = world.root()
+    spec = {
+        "schema": "burnin.run-spec/1",
+        "root": str(root),
+        "instance": identity,
+        "name": "verify-cuda",
+        "argv": ["sh", "-c", 'echo \'{"verdict": "passed"}\''],
+        "stdin": "",
+        "env": {},
+        "cwd": str(root),
+        "deadline_s": 30,
+        "result": str(root / "results" / "cuda.json"),
+        "log": str(root / "logs" / "cuda.log"),
+        "on_failure": "keep",
+        "go_on": [],
+        "container": None,
+    }
+    world.host("run", spec)
+    world.stop()
+    world.arm(word="disarm")
+    (proof,) = (json.loads(path.read_text()) for path in (root / "instance").glob("proof-*.json"))
+    ran = proof["ended"]["boottime"] - proof["started"]["boottime"]
+    told = account(lives.known(world.project))
+    parts = told["by_experiment"][0]
+    assert float(parts["verification"]) == pytest.approx(ran, abs=0.01)
+    assert Decimal(parts["compute"]) > 0
+    assert told["untold"] == {"x": ["idle"]}
+
+
 @pytest.mark.parametrize(
     ("amounts", "bars"),
     [({"a": "2", "b": "1"}, [48, 24]), ({"a": "0"}, [0]), ({"a": "1000", "b": "0.01"}, [48, 1])],
 )
 def test_the_plots_bars(amounts: dict[str, str], bars: list[int]) -> None:
-    lines = list(plot({f"2026-01-0{index}": Decimal(value) for index, value in enumerate(amounts.values(), 1)}, "USD"))
+    days = {(f"2026-01-0{index}", "compute"): Decimal(value) for index, value in enumerate(amounts.values(), 1)}
+    lines = list(plot(days, "USD"))
     assert [line.count("█") + line.count("·") for line in lines] == bars
     assert all(len(line) <= 80 for line in lines)
+
+
+def test_a_bar_shows_its_parts() -> None:
+    amounts = {"compute": "12", "verification": "6", "idle": "3", "storage": "3"}
+    days = {("2026-01-01", part): Decimal(amount) for part, amount in amounts.items()}
+    (line,) = plot(days, "USD")
+    assert line.split()[2] == "█" * 24 + "▓" * 12 + "░" * 6 + "▒" * 6
 
 
 def past(world: World, name: str = "x") -> None:

@@ -37,7 +37,7 @@ def state(folder: str) -> dict[str, Any]:
         ],
         "verification": verification(contents.records),
         "idle": idle(contents.records, plan.compute_per_h),
-        "untold": sorted(set(parts.PARTS) - told(contents.records)),
+        "untold": untold(contents.records),
         "warning": contents.warning,
     }
 
@@ -81,16 +81,20 @@ def _grown(costs: dict[str, Decimal], name: str, cost: str) -> Decimal:
     return costs[name] - before
 
 
-def told(records: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the parts that every look told apart at which an instance had cost more than at the one before."""
-    found = set(parts.PARTS)
-    looked = False
+def untold(records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the parts that some look, at which an instance had cost more than before, did not tell from other compute.
+
+    A ledger of looks that tell no part has named its idle spells, if any, by their length alone: idleness is known then.
+    """
+    told, looked, spells = set(parts.PARTS), False, False
     for record in records:
         if record.get("kind") == "used":
-            looked = looked or "parts" in record
+            looked, spells = looked or "parts" in record, spells or bool((record.get("quiet") or (0,))[0])
             if len(record["use"]) > (STORAGE in record["use"]):
-                found &= set(record.get("parts", ()))
-    return found if looked else set()
+                told &= set(record.get("parts", ()))
+    if not looked:
+        told = {parts.IDLE} if spells else set()
+    return [part for part in parts.PARTS if part not in told]
 
 
 def verification(records: Iterable[Mapping[str, Any]]) -> dict[str, str] | None:
