@@ -73,6 +73,10 @@ class Host:
     def result(self) -> dict[str, Any]:
         return dict(json.loads((self.root / "results" / "proof.json").read_text()))
 
+    def proofs(self) -> list[dict[str, Any]]:
+        """What is written down of proofs that ran."""
+        return [json.loads(path.read_text()) for path in sorted((self.root / "instance").glob("proof-*.json"))]
+
     def record(self) -> dict[str, Any]:
         return dict(json.loads((self.root / "instance" / "current.json").read_text()))
 

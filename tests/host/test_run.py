@@ -106,6 +106,7 @@ def test_nothing_runs_on_a_dead_instance(host: Host) -> None:
     done = host.call("run", host.run_spec(started["id"], "touch ran"))
     assert done.returncode == 2
     assert "is not alive" in done.stderr
+    assert host.proofs() == []
     assert not (host.root / "ran").exists()
     assert host.result()["verdict"] == "could_not_run"
 
@@ -114,6 +115,8 @@ def test_on_failure_release_ends_the_instance(host: Host) -> None:
     spec = host.run_spec(host.start()["id"], f"echo '{FAILED}'; exit 1", on_failure="release")
     assert host.call("run", spec).returncode == 1
     assert host.record()["ended"]["reason"] == "failed_verification"
+    (proof,) = host.proofs()
+    assert proof["started"]["boottime"] <= proof["ended"]["boottime"] <= host.record()["ended"]["boottime"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -121,9 +124,14 @@ def test_nothing_outlives_its_launcher(host: Host, number: signal.Signals) -> No
     """The engine ends a launcher without a word; a guard sees it."""
     launcher = _launcher(host, "sleep 600 & setsid sleep 601 & sleep 602")
     until(lambda: len(host.labelled()) >= 3)
+    (proof,) = host.proofs()
+    assert proof["ended"] is None
+    assert all(holder["pid_start"] for holder in proof["holders"])
     launcher.send_signal(number)
     launcher.communicate(timeout=30)
     until(lambda: host.labelled() == [])
+    (ended,) = until(lambda: [one["ended"] for one in host.proofs() if one["ended"]])
+    assert ended["boottime"] > proof["started"]["boottime"], "its time is known, however its launcher ended"
 
 
 def test_nothing_outlives_the_launchers_parent(host: Host) -> None:
