@@ -90,15 +90,23 @@ def _help() -> str:
     return "\n".join(["./burnin WORD …", "", *lines, "", options])
 
 
-def _until_nobody_reads(argv: list[str]) -> int:
+def _until_nobody_reads(argv: list[str]) -> int | str | None:
     """Run `argv`; when the reader of our stdout is gone (`| head`), end with 2: it could not tell."""
     try:
-        code = main(argv)
+        code = _ended(argv)
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains as it ends
         return 2
     return code
+
+
+def _ended(argv: list[str]) -> int | str | None:
+    """Run `argv`; return its exit code, also where the parser of arguments exits by itself, as after `--help`."""
+    try:
+        return main(argv)
+    except SystemExit as end:
+        return end.code
 
 
 if __name__ == "__main__":

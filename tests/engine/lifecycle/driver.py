@@ -188,5 +188,5 @@ def checksum(folder: Path) -> str:
 
 def _environment() -> dict[str, str]:
     kept = ("PATH", "HOME", "LANG", "XDG_CACHE_HOME", "TERM")
-    certificates = {name: value for name, value in os.environ.items() if "CERT" in name or "CA_" in name}
-    return {**certificates, **{name: os.environ[name] for name in kept if name in os.environ}}
+    more = ("CERT", "CA_", "CONTAINERS_")
+    return {name: value for name, value in os.environ.items() if name in kept or any(one in name for one in more)}
