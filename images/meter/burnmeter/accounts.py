@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from burnmeter import parts
+from burnmeter import countdown, parts
 from burnmeter.clock import Moment
 from burnmeter.instance import Sample
 from burnmeter.plan import Plan
@@ -23,9 +23,11 @@ def used(state: State, plan: Plan, seen: Sample, now: Moment) -> dict[str, Any]:
     record: dict[str, Any] = {"kind": "used", "at": now.as_json(), "use": use}
     proved_s = parts.proved_s(seen.proofs, state.last, now) if seen.proofs else Decimal(0)
     wanted = {parts.VERIFICATION: proved_s}
+    passed_s = min(_passed_s(state, now), _LOOKS * plan.tick_s)
+    if plan.disks_end is not None:
+        record |= countdown.follow(state, plan, seen, passed_s, now)
     if plan.idle is None and plan.stall_s is None:
         return {**record, "parts": _parts(state, plan, grown, wanted)}
-    passed_s = min(_passed_s(state, now), _LOOKS * plan.tick_s)
     moved = seen.step != state.step
     quiet = state.quiet.next(passed_s, lasts=_idle(plan, seen) and not moved)
     stepless = state.stepless.next(passed_s, lasts=seen.alive and not moved)
@@ -70,7 +72,7 @@ def _grown(state: State, plan: Plan, seen: Sample, now: Moment) -> dict[str, Acc
     """Return every account that grew, at the prices that the ledger holds."""
     held = state.prices or prices(plan)
     stored = state.accounts.get(STORAGE, Account())
-    passed = Decimal(str(round(_passed_s(state, now), 3)))
+    passed = Decimal(0) if countdown.over(state) else Decimal(str(round(_passed_s(state, now), 3)))
     grown = {STORAGE: stored.until(stored.seconds + passed, held.storage_per_h)}
     for name, seconds in seen.seconds.items():
         grown[name] = state.accounts.get(name, Account()).until(seconds, held.compute_per_h)

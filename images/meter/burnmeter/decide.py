@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
-from burnmeter import ladder, wording
+from burnmeter import countdown, ladder, wording
 from burnmeter.clock import Moment
 from burnmeter.instance import Sample
 from burnmeter.ladder import Rung
@@ -51,6 +51,8 @@ class View:
             return self.state.stops
         if cause == ladder.LIFETIME:  # each instance has one, and each extension makes it another
             return self.state.terms + len(self.seen.seconds)
+        if cause == ladder.DISKS:
+            return self.state.gone.number
         return (self.state.quiet if cause == ladder.IDLE else self.state.stepless).number
 
     @property
@@ -114,8 +116,7 @@ def _climb(view: View, cause: str) -> Iterator[Action]:
         if _is_alarm(rung) and _taken(view, rung) is None and _money_due(view, rung):
             yield _action(view, rung)
     yield from _chain(view, [rung for rung in rungs if not _is_alarm(rung) and not _skipped(view, rung)])
-    if (refused := _refusal(view, cause)) is not None:
-        yield refused
+    yield from _refusals(view, cause)
 
 
 def _chain(view: View, rungs: list[Rung]) -> Iterator[Action]:
@@ -147,13 +148,14 @@ def _holds(view: View, cause: str) -> bool:
         return view.state.stops > 0 and (f"order-{ladder.RELEASE}", view.state.stops) not in view.state.done
     if cause in ladder.MONEY:
         return cause in view.purses
+    if cause == ladder.DISKS:
+        return countdown.runs(view.state, view.plan, view.seen) and not paused(view)
     return view.seen.alive and (cause == ladder.LIFETIME or not paused(view))
 
 
 def paused(view: View) -> bool:
-    """Whether a person asked for patience with idle and stalled runs."""
-    pause = view.state.pause
-    return pause is not None and view.now.since(pause.at) < pause.for_s
+    """Whether a person asked for patience with idle and stalled runs, and with disks."""
+    return view.state.paused_at(view.now)
 
 
 def _skipped(view: View, rung: Rung) -> bool:
@@ -164,6 +166,8 @@ def _skipped(view: View, rung: Rung) -> bool:
 def _due(view: View, rung: Rung, below: tuple[Rung, Moment] | None) -> bool:
     if rung.cause == ladder.LIFETIME:
         return view.life_left_s <= rung.before_s
+    if rung.cause == ladder.DISKS:
+        return _disks_due(view, rung, below)
     if rung.cause in ladder.MONEY and rung.act == ladder.CHECKPOINT:
         return _money_due(view, rung)
     if rung.cause in ladder.MONEY and not view.purses[rung.cause].empty:
@@ -171,6 +175,15 @@ def _due(view: View, rung: Rung, below: tuple[Rung, Moment] | None) -> bool:
     if below is None:
         return rung.cause in (*ladder.MONEY, ladder.ORDER) or _spell_s(view, rung.cause) >= rung.delay_s
     return _done(view, below[0]) or view.now.since(below[1]) >= rung.delay_s
+
+
+def _disks_due(view: View, rung: Rung, below: tuple[Rung, Moment] | None) -> bool:
+    """A copy waits until both notices reached somebody, the end of the disks for a copy that was verified."""
+    if rung.act == ladder.DELETE and not (below and _done(view, below[0])):
+        return False
+    if rung.act != ladder.NOTIFY and not countdown.told(view.state, view.plan):
+        return False
+    return view.state.gone.seconds >= rung.delay_s
 
 
 def _money_due(view: View, rung: Rung) -> bool:
@@ -198,6 +211,8 @@ def _owed(view: View, rung: Rung) -> bool:
     undone = not _done(view, rung)
     if rung.act == ladder.STOP:
         return undone and view.seen.alive
+    if rung.cause == ladder.DISKS:
+        return undone and rung.act != ladder.NOTIFY
     return rung.act == ladder.RELEASE and (undone or view.seen.alive)
 
 
@@ -205,16 +220,16 @@ def _spell_s(view: View, cause: str) -> float:
     return (view.state.quiet if cause == ladder.IDLE else view.state.stepless).seconds
 
 
-def _refusal(view: View, cause: str) -> Action | None:
-    """People are told, once, that the platform did not do what was asked of it."""
+def _refusals(view: View, cause: str) -> Iterator[Action]:
+    """People are told, once, that the platform did not do what was asked of it; of disks, what it did not do."""
     if not view.state.refused:
-        return None
+        return
     rungs = view.plan.climbs[cause]
     failed = [rung.name for rung in rungs if (rung.name, view.epoch(cause)) in view.state.refused]
-    if not failed:
-        return None
-    told = Rung(name=f"{failed[0]}-refused", act=ladder.NOTIFY, cause=cause, way_back="the next tick tries again")
-    return _action(view, told) if _taken(view, told) is None else None
+    for name in failed if cause == ladder.DISKS else failed[:1]:
+        told = Rung(name=f"{name}-refused", act=ladder.NOTIFY, cause=cause, way_back="the next tick tries again")
+        if _taken(view, told) is None:
+            yield _action(view, told)
 
 
 def _action(view: View, rung: Rung, *, again: bool = False) -> Action:
@@ -236,6 +251,9 @@ def _ahead(view: View, cause: str) -> Iterator[tuple[Rung, float | None]]:
         yield from _ahead_of_money(view, view.purses[cause], rungs)
     elif cause == ladder.LIFETIME:
         yield from ((rung, max(0.0, view.life_left_s - rung.before_s)) for rung in rungs if _taken(view, rung) is None)
+    elif cause == ladder.DISKS:
+        past_s = view.state.gone.seconds
+        yield from ((rung, max(0.0, rung.delay_s - past_s)) for rung in rungs if _taken(view, rung) is None)
     elif cause == ladder.ORDER or _spell_s(view, cause):
         yield from _ahead_in_turn(view, rungs)
 

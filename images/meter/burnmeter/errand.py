@@ -11,7 +11,7 @@ from typing import IO
 
 from burnmeter.plan import Program
 
-_LONGEST_S = 300.0
+_LONGEST_REST_S = 86_400.0
 _WORDS = 500
 
 
@@ -28,19 +28,22 @@ class _Running:
     process: subprocess.Popen[bytes]
     words: IO[bytes]
     until: float
+    rest_s: float
 
 
 class Errands:
     """The programs of one experiment, at most one of a name at a time."""
 
-    __slots__ = ("_running",)
+    __slots__ = ("_resting", "_running")
 
     def __init__(self) -> None:
         self._running: dict[str, _Running] = {}
+        self._resting: dict[str, tuple[float, float]] = {}
+        """Those that failed and are left alone: until when, and for how long that is."""
 
     def start(self, name: str, program: Program) -> str:
-        """Start `program` unless one of this name runs; return why it could not be started, empty when it could."""
-        if name in self._running:
+        """Start `program` unless one of this name runs or rests; return why it could not be started, empty when it could."""
+        if name in self._running or time.monotonic() < self._resting.get(name, (0.0, 0.0))[0]:
             return ""
         words = _memory()
         try:
@@ -51,7 +54,8 @@ class Errands:
         except OSError as error:
             words.close()
             return f"{program.argv[0]}: {error.strerror}"
-        self._running[name] = _Running(process=process, words=words, until=time.monotonic() + _LONGEST_S)
+        until = time.monotonic() + program.longest_s
+        self._running[name] = _Running(process=process, words=words, until=until, rest_s=program.rest_s)
         return ""
 
     def ended(self) -> list[Outcome]:
@@ -85,6 +89,9 @@ class Errands:
         words = one.words.read().decode(errors="replace").strip()[-_WORDS:]
         one.words.close()
         code = one.process.returncode
+        if code != 0 and one.rest_s:
+            pause_s = min(_LONGEST_REST_S, max(one.rest_s, 2 * self._resting.get(name, (0.0, 0.0))[1]))
+            self._resting[name] = (time.monotonic() + pause_s, pause_s)
         return Outcome(name=name, failure="" if code == 0 else words or f"it ended with {code}")
 
 

@@ -13,6 +13,9 @@ from typing import Any
 
 from burnmeter import clock, parts
 
+_RELEASED = ("budget", "deadline")
+"""Reasons in an instance's record for which nobody is at work: a person who destroyed it has its own mind on its disks."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sample:
@@ -35,6 +38,8 @@ class Sample:
     others_per_h: Decimal = Decimal(0)
     proofs: tuple[parts.Proof, ...] = ()
     """When proofs ran, as far as anybody wrote it down or sees it now."""
+    released: bool = False
+    """Whether the last instance was ended by this meter or by its own deadline: not by a person, not in an unknown way."""
     trouble: str = ""
     """Why a record that is there cannot be read; empty where all can."""
 
@@ -65,8 +70,14 @@ class Eyes:
         alive = bool(last) and last.get("ended") is None and lives(last, now.boot_id)
         seconds = {one["id"]: self._used_s(one, now, alive=alive and one is last) for one in self._records}
         living = last.get("id", "") if alive else ""
-        ran = parts.proofs(self._proofs, now, lives) if self._proofs else ()
-        return Sample(seconds=seconds, alive=alive, living=living, proofs=ran, trouble=self._trouble)
+        return Sample(
+            seconds=seconds,
+            alive=alive,
+            living=living,
+            proofs=parts.proofs(self._proofs, now, lives) if self._proofs else (),
+            released=version is not None and not self._trouble and _released(last),
+            trouble=self._trouble,
+        )
 
     def _used_s(self, record: Mapping[str, Any], now: clock.Moment, *, alive: bool) -> Decimal:
         started = record["started"]
@@ -104,6 +115,11 @@ def lives(record: Mapping[str, Any], boot_id: str) -> bool:
     except (OSError, KeyError, ValueError):
         return False
     return record.get("boot_id") == boot_id and int(fields[19]) == record.get("pid_start") and fields[0] not in b"ZX"
+
+
+def _released(record: Mapping[str, Any]) -> bool:
+    ended = record.get("ended")
+    return isinstance(ended, dict) and ended.get("reason") in _RELEASED
 
 
 def _stat(pid: int) -> list[bytes]:

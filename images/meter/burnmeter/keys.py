@@ -45,6 +45,7 @@ KEYS: Mapping[str, tuple[Kind, Any]] = {
     "test_channels": (bool, True),
     "health": (dict, None),
     "replica": (dict, None),
+    "disks_end": (dict, None),
 }
 """Name → (type, default); a default of None may also be given as null."""
 INNER: Mapping[str, Mapping[str, Kind]] = {
@@ -53,6 +54,11 @@ INNER: Mapping[str, Mapping[str, Kind]] = {
     "owner": {"name": str, "limit": str, "folder": str},
     "health": {"address": str, "port": int},
     "replica": dict.fromkeys(("endpoint", "bucket", "prefix", "region", "access_key", "secret_key"), str),
+    "disks_end": {
+        **dict.fromkeys(("after_s", "warn_before_s", "retry_s"), NUMBER),
+        **dict.fromkeys(("disks", "snapshot", "delete"), list),
+        **dict.fromkeys(("per_month", "snapshot_to", "snapshot_stdin", "delete_stdin"), str),
+    },
 }
 CHOICES = {
     "at_limit": ("notify", "stop", "release"),

@@ -10,12 +10,16 @@ if TYPE_CHECKING:
     from burnmeter.plan import Plan
 
 NOTIFY, CHECKPOINT, STOP, RELEASE = "notify", "checkpoint", "stop", "release"
-"""What a rung does, from mild to final: tell, ask the run to save itself, end the run, end the compute."""
+SNAPSHOT, DELETE = "snapshot", "delete"
+"""What a rung does, from mild to final: tell, ask the run to save itself, end the run, end the compute, copy disks, end them."""
 LIMIT, OWNER, LIFETIME, IDLE, STALL, ORDER = "limit", "owner", "lifetime", "idle", "stall", "order"
+DISKS = "disks"
 """Why a ladder is climbed."""
 MONEY = (LIMIT, OWNER)
-CAUSES = (LIMIT, OWNER, LIFETIME, IDLE, STALL, ORDER)
+CAUSES = (LIMIT, OWNER, LIFETIME, IDLE, STALL, ORDER, DISKS)
 """In the order in which they are looked at."""
+DISK_NOTICES = ("disks-notify", "disks-warn")
+DISKS_DELETE = f"{DISKS}-{DELETE}"
 
 _BACK = {
     LIMIT: "raise `budget.limit`, or `./burnin meter extend --limit`",
@@ -24,8 +28,10 @@ _BACK = {
     IDLE: "a step, work on a GPU or a key in a terminal; `./burnin meter pause`",
     STALL: "a step; `./burnin meter pause`",
     ORDER: "none: it was ordered",
+    DISKS: "`./burnin up`, `./burnin meter pause` or `extend`, or removing `budget.disks_end` and `./burnin up`",
 }
 _GONE = "`./burnin up` makes new compute; the disks are as they were"
+_COPIED = "the copy: `./burnin survivors` says how it is restored"
 _ENDED = "start the run again, from its last checkpoint"
 
 
@@ -42,7 +48,8 @@ class Rung:
     before_s: float = 0.0
     """How long before that share, at the present rate; of a lifetime: before its end."""
     delay_s: float = 0.0
-    """After the rung below it; for the first one of idle and stall: how long that has to last."""
+    """After the rung below it; for the first one of idle and stall, and for all of the disks: how long that
+    has to last."""
     forecast: bool = False
     """Due when the limit comes before the run's end, whatever was spent."""
 
@@ -50,7 +57,7 @@ class Rung:
 def rows(plan: Plan) -> tuple[Rung, ...]:
     """Return the plan's ladder, cause by cause, each from its lowest rung up."""
     end = _end(plan, ORDER, "order-", 0.0)
-    return (*_money(plan), *_owner(plan), *_lifetime(plan), *_idle(plan), *_stall(plan), *end)
+    return (*_money(plan), *_owner(plan), *_lifetime(plan), *_idle(plan), *_stall(plan), *end, *_disks(plan))
 
 
 def _money(plan: Plan) -> Iterator[Rung]:
@@ -95,6 +102,18 @@ def _stall(plan: Plan) -> Iterator[Rung]:
         yield _told(STALL, "stall-notify", delay_s=plan.stall_s)
         if plan.at_stall == RELEASE:
             yield from _end(plan, STALL, "stall-", plan.act_after_s)
+
+
+def _disks(plan: Plan) -> Iterator[Rung]:
+    """Only where the config asks for it: two notices, then a copy, and once that is verified the end of the disks."""
+    end = plan.disks_end
+    if end is not None:
+        first, last = DISK_NOTICES
+        yield _told(DISKS, first)
+        yield _told(DISKS, last, delay_s=max(0.0, end.after_s - end.warn_before_s))
+        name = f"{DISKS}-{SNAPSHOT}"
+        yield Rung(name=name, act=SNAPSHOT, cause=DISKS, way_back=_BACK[DISKS], delay_s=end.after_s)
+        yield Rung(name=DISKS_DELETE, act=DELETE, cause=DISKS, way_back=_COPIED, delay_s=end.after_s)
 
 
 def _end(plan: Plan, cause: str, prefix: str, delay_s: float) -> Iterator[Rung]:

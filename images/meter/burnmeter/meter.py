@@ -205,7 +205,7 @@ class Meter:
             except OSError as error:
                 self._log(f"no checkpoint could be asked for: {error.strerror}")
                 return None
-        return {ladder.STOP: self.plan.stop, ladder.RELEASE: self.plan.release}.get(action.rung.act)
+        return self.plan.program(action.rung.act)
 
     def _note_outcomes(self) -> None:
         for outcome in self._errands.ended():
@@ -224,7 +224,7 @@ class Meter:
         self._log(f"{name} failed: {failure}")
         rung, _, epoch = name.rpartition("/")
         if name != _RENEW and (rung, int(epoch)) not in self.state.refused:
-            self._record({"kind": "refused", "rung": rung, "epoch": int(epoch)})
+            self._record({"kind": "refused", "rung": rung, "epoch": int(epoch), "why": failure})
 
     def _note_answer(self, view: decide.View) -> None:
         """The run's answer counts for the rungs that asked."""

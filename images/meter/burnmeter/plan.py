@@ -15,6 +15,8 @@ from burnmeter.bucket import Bucket
 from burnmeter.keys import BY, CHOICES, INNER, KEYS, SCHEMA
 from burnmeter.ladder import Rung
 
+_WEEK_S = 604_800.0
+
 
 class PlanError(Exception):
     """The plan cannot be followed; the text says what is wrong in it."""
@@ -26,6 +28,10 @@ class Program:
 
     argv: tuple[str, ...] = ()
     stdin: str = ""
+    longest_s: float = 300.0
+    """It is killed after so long."""
+    rest_s: float = 0.0
+    """How long it is left alone after a failure, doubled with each further one up to a day; 0: until the next look."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +59,20 @@ class Owner:
     name: str
     limit: Decimal
     folder: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DisksEnd:
+    """When nothing computes for `after_s`, the disks are copied and deleted; a plan without this ends none."""
+
+    after_s: float
+    warn_before_s: float
+    disks: tuple[str, ...]
+    per_month: str
+    """What they cost, in words."""
+    snapshot_to: str
+    snapshot: Program
+    delete: Program
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +116,8 @@ class Plan:
     """{address, port} at which the meter answers questions; None: nowhere."""
     replica: Bucket | None = None
     """Where a copy of the ledger is kept."""
+    disks_end: DisksEnd | None = None
+    """None: disks are never touched."""
 
     @property
     def pages(self) -> tuple[str, int] | None:
@@ -106,6 +128,13 @@ class Plan:
     def stops(self) -> bool:
         """Whether the compute ends at the limit."""
         return self.at_limit != "notify"
+
+    def program(self, act: str) -> Program | None:
+        """Return the platform's program that does what a rung does."""
+        programs = {ladder.STOP: self.stop, ladder.RELEASE: self.release}
+        if self.disks_end is not None:
+            programs |= {ladder.SNAPSHOT: self.disks_end.snapshot, ladder.DELETE: self.disks_end.delete}
+        return programs.get(act)
 
     @cached_property
     def ladder(self) -> tuple[Rung, ...]:
@@ -174,7 +203,7 @@ def _fits(value: object, kind: type | tuple[type, ...]) -> bool:
 
 
 def _plan(found: Mapping[str, Any]) -> Plan:
-    owner, idle, checkpoint = found["owner"], found["idle"], found["checkpoint"]
+    owner, idle, checkpoint, end = found["owner"], found["idle"], found["checkpoint"], found["disks_end"]
     return Plan(
         experiment=found["experiment"],
         folder=Path(found["folder"]),
@@ -207,6 +236,7 @@ def _plan(found: Mapping[str, Any]) -> Plan:
         health=found["health"],
         replica=Bucket(**found["replica"]) if found["replica"] else None,
         owner=Owner(name=owner["name"], limit=_money(owner, "limit"), folder=Path(owner["folder"])) if owner else None,
+        disks_end=_disks_end(end) if end else None,
     )
 
 
@@ -227,3 +257,24 @@ def _program(found: Mapping[str, Any], name: str) -> Program:
 def _checkpoint(found: Mapping[str, Any]) -> Checkpoint:
     program = Program(argv=tuple(found["program"]), stdin=found["stdin"])
     return Checkpoint(by=found["by"], deadline_s=float(found["deadline_s"]), program=program, url=found["url"])
+
+
+def _disks_end(found: Mapping[str, Any]) -> DisksEnd:
+    """A copy takes as long as it takes: only one that hangs for a week is given up."""
+    if found["after_s"] <= 0 or not found["disks"]:
+        raise PlanError("disks_end: expected a time above 0 and at least one disk")
+    snapshot, delete = (
+        Program(
+            argv=tuple(found[name]), stdin=found[f"{name}_stdin"], longest_s=_WEEK_S, rest_s=float(found["retry_s"])
+        )
+        for name in ("snapshot", "delete")
+    )
+    return DisksEnd(
+        after_s=float(found["after_s"]),
+        warn_before_s=float(found["warn_before_s"]),
+        disks=tuple(found["disks"]),
+        per_month=found["per_month"],
+        snapshot_to=found["snapshot_to"],
+        snapshot=snapshot,
+        delete=delete,
+    )

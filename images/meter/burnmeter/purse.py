@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from burnmeter import ladder
+from burnmeter import countdown, ladder
 from burnmeter.instance import Sample
 from burnmeter.plan import Plan
 from burnmeter.state import HOUR, State
@@ -57,7 +57,7 @@ def purses(state: State, seen: Sample, plan: Plan) -> Mapping[str, Purse]:
         cause=ladder.LIMIT,
         spent=state.spent,
         limit=plan.limit if state.limit is None else state.limit,
-        resting_per_h=plan.storage_per_h,
+        resting_per_h=Decimal(0) if countdown.over(state) else plan.storage_per_h,
         compute_per_h=plan.compute_per_h,
     )
     if plan.owner is None:

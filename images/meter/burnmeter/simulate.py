@@ -101,7 +101,9 @@ class Run:
         rung = action.rung
         taken = {"rung": rung.name, "epoch": action.epoch, "key": action.key, "text": action.text}
         self.state = fold([{"kind": "taken", "at": now.as_json(), **taken}], self.state)
-        if rung.act in (ladder.STOP, ladder.RELEASE):
+        if rung.act == ladder.NOTIFY:
+            self.state = fold([{"kind": "delivered", "key": action.key, "channel": 0}], self.state)
+        elif rung.act != ladder.CHECKPOINT:
             self.state = fold([{"kind": "done", "rung": rung.name, "epoch": action.epoch}], self.state)
         if rung.act == ladder.RELEASE and self._ended_s is None:
             self._ended_s = at
@@ -126,6 +128,7 @@ class Run:
             seconds={_INSTANCE: Decimal(str(round(used, 3)))},
             alive=self._ended_s is None,
             living=_INSTANCE if self._ended_s is None else "",
+            released=self._ended_s is not None,
             utilisation=0 if idle else _WORKS,
             step="" if still or idle else str(self._looks),
         )

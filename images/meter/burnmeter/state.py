@@ -53,7 +53,7 @@ class Prices:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pause:
-    """Idle and stall are not acted on for `for_s` seconds from `at`."""
+    """Idle, stall and disks are not acted on for `for_s` seconds from `at`."""
 
     at: clock.Moment
     for_s: float
@@ -81,8 +81,8 @@ class State(NamedTuple):
     """(rung, epoch) that were decided, and when."""
     done: frozenset[tuple[str, int]] = frozenset()
     """(rung, epoch) whose program ended well, or whose question was answered."""
-    refused: frozenset[tuple[str, int]] = frozenset()
-    """(rung, epoch) whose program failed at least once."""
+    refused: Mapping[tuple[str, int], str] = MappingProxyType({})
+    """(rung, epoch) whose program failed at least once, and what it said then."""
     delivered: frozenset[tuple[str, int]] = frozenset()
     """(notice key, channel index) that a channel took."""
     notices: Mapping[str, str] = MappingProxyType({})
@@ -96,10 +96,18 @@ class State(NamedTuple):
     """No work on any GPU, no step, nobody at a terminal."""
     stepless: Spell = Spell()
     """An instance lives and no step was made."""
+    gone: Spell = Spell()
+    """The countdown to the end of the disks."""
+    end_terms: str = ""
+    """What it was begun under; empty: it does not run."""
     step: str = ""
     """The run's last sign, to compare the next one with."""
     last: clock.Moment | None = None
     """Until when the disks are accounted for: from the first arming on."""
+
+    def paused_at(self, now: clock.Moment) -> bool:
+        """Whether a person asked for patience with idle and stalled runs, and with disks."""
+        return self.pause is not None and now.since(self.pause.at) < self.pause.for_s
 
     @property
     def spent(self) -> Decimal:
@@ -142,6 +150,8 @@ def _used(state: State, record: Mapping[str, Any]) -> State:
         parts={**state.parts, **_accounts(record.get("parts", {}))},
         quiet=quiet,
         stepless=stepless,
+        gone=_spell(record.get("gone") or [0.0, state.gone.number]),
+        end_terms=record.get("end_terms", ""),
         step=record.get("step", ""),
         last=clock.of_json(record["at"]),
     )
@@ -166,7 +176,7 @@ def _done(state: State, record: Mapping[str, Any]) -> State:
 
 
 def _refused(state: State, record: Mapping[str, Any]) -> State:
-    return state._replace(refused=state.refused | {(record["rung"], record["epoch"])})
+    return state._replace(refused={**state.refused, (record["rung"], record["epoch"]): record.get("why", "")})
 
 
 def _delivered(state: State, record: Mapping[str, Any]) -> State:

@@ -13,6 +13,7 @@ from burnmeter.channels.notice import CRITICAL, INFO, WARNING, Notice
 _ALARM = re.compile(r"(?:^|/|-)notify-(\d+)")
 _ENDS = "the compute ends, disks stay"
 _ENDING = ("release", "stop")
+_DISKS = "/disks-"
 
 
 def alarm(key: str, text: str, status: Mapping[str, Any]) -> Notice:
@@ -26,7 +27,7 @@ def alarm(key: str, text: str, status: Mapping[str, Any]) -> Notice:
         currency=status["currency"],
         severity=WARNING if _ALARM.search(key) else CRITICAL,
         comes_next=comes_next(status),
-        to_extend=_to_extend(status["experiment"]),
+        to_extend=_to_keep(status["experiment"]) if _DISKS in key else _to_extend(status["experiment"]),
     )
 
 
@@ -63,3 +64,10 @@ def _about(when: str | None) -> str:
 
 def _to_extend(experiment: str) -> str:
     return f"raise `budget.limit` in stacks/Pulumi.{experiment}.yaml, then `./burnin up -s {experiment}`"
+
+
+def _to_keep(experiment: str) -> str:
+    return (
+        f"`./burnin up -s {experiment}`, `./burnin meter -s {experiment} pause --until T`, or take `budget.disks_end` out "
+        f"of stacks/Pulumi.{experiment}.yaml, then `./burnin up -s {experiment}`"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from burnmeter import ladder
+from burnmeter import clock, ladder
 
 if TYPE_CHECKING:
     from burnmeter.decide import View
@@ -16,7 +16,27 @@ def text(view: View, rung: Rung) -> str:
     """Return one line for the notice of `rung`; empty where the rung above it says all."""
     if rung.act == ladder.STOP:
         return ""
+    if rung.cause == ladder.DISKS:
+        return f"{view.plan.experiment}: {_disks(view, rung)}"
     return f"{view.plan.experiment}: {_why(view, rung)}: {_what(view, rung)}"
+
+
+def _disks(view: View, rung: Rung) -> str:
+    end, state = view.plan.disks_end, view.state
+    assert end is not None
+    names = f"disk{'s' if len(end.disks) > 1 else ''} {', '.join(end.disks)}"
+    if rung.name.endswith("-refused"):
+        why = state.refused[rung.name.removesuffix("-refused"), state.gone.number]
+        return f"{names}: NOT deleted, {why}; it is tried again, at most a day apart"
+    if rung.act == ladder.SNAPSHOT:
+        return f"{names}: copied to {end.snapshot_to} now, deleted once the copy is verified"
+    if rung.act == ladder.DELETE:
+        return f"{names}: a verified copy is in {end.snapshot_to}, so they are deleted now. To have them back: {rung.way_back}"
+    at = clock.iso(view.now.wall + max(0.0, end.after_s - state.gone.seconds))
+    return (
+        f"nothing computes, {names} cost{'' if len(end.disks) > 1 else 's'} {end.per_month}: from {at} on copied to "
+        f"{end.snapshot_to} and DELETED; what prevents that: {rung.way_back}"
+    )
 
 
 def _why(view: View, rung: Rung) -> str:
