@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from burnhost import disk, guard, image, instance, run, schema, supervisor, survey, workload
+from burnhost import disk, disk_end, guard, image, instance, run, schema, supervisor, survey, workload
 from burnhost.spec import RefusedError, WrongUseError, read
 
 Schemas = Mapping[str, Mapping[str, str]]
 ANSWERING: Mapping[str, tuple[Schemas, Callable[[dict[str, Any]], dict[str, Any]]]] = {
     "disk-ensure": (disk.SPECS, disk.ensure),
+    "disk-snapshot": (disk_end.SPECS, disk_end.copy),
+    "disk-delete": (disk_end.SPECS, disk_end.delete),
     "instance-start": (instance.START, instance.start),
     "instance-stop": (instance.STOP, instance.stop),
     "instance-renew": (instance.RENEW, instance.renew),

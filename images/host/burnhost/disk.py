@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +25,24 @@ SPECS = {
 def ensure(spec: dict[str, Any]) -> dict[str, Any]:
     """Make the disk or adopt the one that is there; raise RefusedError for a folder that is not its own."""
     folder = Path(spec["path"])
+    with _locked_if_possible(folder):
+        return _ensure(folder, spec)
+
+
+def _ensure(folder: Path, spec: dict[str, Any]) -> dict[str, Any]:
+    put_back(folder)
+    _not_deleted(folder)
     marker = _marker(folder)
     if marker is None:
         _never_there(folder)
     else:
-        _own(folder, marker, spec)
+        _own(folder, marker, spec["experiment"], spec["name"])
     _room(folder, spec, new=marker is None)
     made = marker or {"schema": _SCHEMA, "id": f"disk-{uuid.uuid4().hex[:12]}", "created_at": clock.wall()}
     wanted = {**made, "experiment": spec["experiment"], "name": spec["name"], "size_gib": spec["size_gib"]}
     if wanted != marker:
         _mark(folder, wanted)
-    records.write(_register(folder), {"schema": _SCHEMA, "id": wanted["id"], "path": str(folder)})
+    records.write(register(folder), {"schema": _SCHEMA, "id": wanted["id"], "path": str(folder)})
     return {
         "path": str(folder),
         "id": wanted["id"],
@@ -67,24 +77,93 @@ def _leftover(entry: Path) -> bool:
     return entry.name.startswith(f".{MARKER}.") or entry.name == "lost+found"
 
 
-def _register(folder: Path) -> Path:
+def own(folder: Path, experiment: str, name: str) -> dict[str, Any]:
+    """Return the marker of a disk that is there; raise RefusedError for one that is somebody else's, or none."""
+    marker = _marker(folder)
+    if marker is None:
+        raise RefusedError(f"{folder} holds no disk: {MARKER} is missing")
+    _own(folder, marker, experiment, name)
+    if _registered(folder).get("id") != marker["id"]:
+        raise RefusedError(f"{folder} is not the disk that {register(folder)} says was made there")
+    return marker
+
+
+def register(folder: Path) -> Path:
     """Beside the disk, what was made there: so that a lost or unmounted disk is missed, not silently made anew."""
     return folder.with_name(f".{folder.name}.made.json")
 
 
 def _never_there(folder: Path) -> None:
-    if _register(folder).exists():
+    if register(folder).exists():
         raise RefusedError(
-            f"{folder} vanished: it held a disk (see {_register(folder)}) and its marker is gone. Mount or move it back; "
+            f"{folder} vanished: it held a disk (see {register(folder)}) and its marker is gone. Mount or move it back; "
             "to give it up for good and start empty, remove that file"
         )
 
 
-def _own(folder: Path, marker: dict[str, Any], spec: dict[str, Any]) -> None:
+def aside(folder: Path) -> Path:
+    """Where a disk lies between the decision to delete it and its end."""
+    return folder.with_name(f".{folder.name}.ending")
+
+
+def put_back(folder: Path) -> None:
+    """A disk that was moved aside and not written off is the disk that it was."""
+    if aside(folder).is_dir() and not folder.exists() and deleted(folder) is None:
+        aside(folder).rename(folder)
+        records.sync_folder(folder.parent)
+
+
+def write_off(folder: Path, how: dict[str, Any]) -> None:
+    """Note in the register that the disk was deleted, and where its copy is."""
+    records.write(register(folder), {**_registered(folder), "deleted": how})
+
+
+def deleted(folder: Path) -> dict[str, Any] | None:
+    """Return when the disk was deleted and where its copy is; None for one that was not, or was restored since."""
+    found = _registered(folder).get("deleted")
+    return found if isinstance(found, dict) and not (folder / MARKER).exists() else None
+
+
+def _registered(folder: Path) -> dict[str, Any]:
+    try:
+        return records.read(register(folder)) or {}
+    except ValueError as error:
+        raise RefusedError(f"{error}; look at it: it says which disk was made there") from None
+
+
+@contextlib.contextmanager
+def lock(folder: Path) -> Iterator[None]:
+    """Keep others from the disks beside `folder`; it leaves no file and ends with the process."""
+    handle = os.open(folder.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _locked_if_possible(folder: Path) -> Iterator[None]:
+    """Where no lock is to be had, no disk is ended either."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):
+            held.enter_context(lock(folder))
+        yield
+
+
+def _not_deleted(folder: Path) -> None:
+    if (how := deleted(folder)) is not None:
+        raise RefusedError(
+            f"{folder} was deleted on {how['at']}, as `budget.disks_end` says; its copy is {how['snapshot']}. Restore it: "
+            f"{how['restore']}; to give it up and start empty, remove {register(folder)}"
+        )
+
+
+def _own(folder: Path, marker: dict[str, Any], experiment: str, name: str) -> None:
     if marker.get("schema") != _SCHEMA:
         raise RefusedError(f"{folder / MARKER} has schema {marker.get('schema')!r}, this version knows {_SCHEMA}")
     theirs = f"{marker.get('experiment')}/{marker.get('name')}"
-    ours = f"{spec['experiment']}/{spec['name']}"
+    ours = f"{experiment}/{name}"
     if theirs != ours:
         raise RefusedError(f"{folder} is disk {theirs}, not {ours}: name another folder, or that experiment")
 

@@ -42,7 +42,7 @@ def start(spec: dict[str, Any]) -> dict[str, Any]:
     root = Path(spec["root"])
     seconds, longer_s = _permitted(spec["permit"])
     spec = spec if longer_s is None else {**spec, "lifetime_s": longer_s}
-    with records.lock(_lock(root)):
+    with records.lock(lock(root)):
         record = read(root)
         if record and alive(record) and record["generation"] == spec["generation"]:
             return _answer(_renew(root, record, spec, seconds))
@@ -56,7 +56,7 @@ def stop(spec: dict[str, Any]) -> dict[str, Any]:
     root = Path(spec["root"])
     if not root.exists():
         return {"id": None, "processes": 0, "ended_at": None}
-    with records.lock(_lock(root)):
+    with records.lock(lock(root)):
         record = read(root)
         count = ending.everything(ROOT, str(root), (record or {}).get("grace_s", 0))
         if record:
@@ -71,7 +71,7 @@ def renew(spec: dict[str, Any]) -> dict[str, Any]:
     if not root.exists():
         return {"id": None}
     seconds, longer_s = _permitted(spec["permit"])
-    with records.lock(_lock(root)):
+    with records.lock(lock(root)):
         record = read(root)
         if record is None or not alive(record):
             return {"id": None}
@@ -198,7 +198,8 @@ def _end(root: Path, record: dict[str, Any], reason: str) -> dict[str, Any]:
     return ended
 
 
-def _lock(root: Path) -> Path:
+def lock(root: Path) -> Path:
+    """Return the file whose lock keeps instances from starting and ending."""
     return root / "instance" / "lock"
 
 

@@ -103,7 +103,12 @@ def _made(root: Path, unknown: list[str]) -> Iterator[dict[str, Any]]:
     for register in sorted((root / "disks").glob(".*.made.json")):
         found = _read(register, unknown)
         if found:
-            yield {"path": str(found.get("path")), "id": found.get("id"), "register": str(register)}
+            yield {
+                "path": str(found.get("path")),
+                "id": found.get("id"),
+                "register": str(register),
+                "deleted": found.get("deleted"),
+            }
 
 
 def _read(path: Path, unknown: list[str]) -> dict[str, Any] | None:
