@@ -6,11 +6,15 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from components.config import Channel, Checkpoint, Experiment, Replica
+from components.config import Channel, Checkpoint, DisksEnd, Experiment, Replica
+from components.config.amounts import cents
+from components.config.rates import gib
 from components.price import Price
 
 SCHEMA = "burnin.meter-plan/1"
-_MINUTE_S, _HOUR_S = 60, 3600
+_MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
+_RETRY_S = 15 * _MINUTE_S
+"""After a copy or an end of disks that failed; doubled each time, up to a day."""
 
 
 def meter_plan(experiment: Experiment, price: Price, secrets: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,6 +42,7 @@ def meter_plan(experiment: Experiment, price: Price, secrets: Mapping[str, Any])
         **_sharing(experiment),
         "replica": _replica(budget.replica, secrets) if budget.replica else None,
         "checkpoint": _checkpoint(budget.checkpoint, secrets) if budget.checkpoint else None,
+        "disks_end": _disks_end(experiment, budget.disks_end) if budget.disks_end else None,
     }
 
 
@@ -90,6 +95,24 @@ def _checkpoint(checkpoint: Checkpoint, secrets: Mapping[str, Any]) -> dict[str,
         "program": [],
         "stdin": "",
         "url": secrets[checkpoint.url_secret] if checkpoint.url_secret else "",
+    }
+
+
+def _disks_end(experiment: Experiment, end: DisksEnd) -> dict[str, Any]:
+    """The programs are the platform's."""
+    currency, price = experiment.prices.currency, experiment.prices.disk_gib_month
+    month = "an unknown amount" if price is None else f"{cents(gib(experiment) * price, currency)} {currency}"
+    return {
+        "after_s": end.after_days * _DAY_S,
+        "warn_before_s": _DAY_S,
+        "retry_s": _RETRY_S,
+        "disks": [disk.name for disk in experiment.disks],
+        "per_month": f"{month} a month",
+        "snapshot_to": end.snapshot_to,
+        "snapshot": [],
+        "snapshot_stdin": "",
+        "delete": [],
+        "delete_stdin": "",
     }
 
 

@@ -1,6 +1,6 @@
 """Text becomes frozen types at the door: one parser, all errors at once."""
 
-from components.config.budget import Budget, Checkpoint, Replica
+from components.config.budget import Budget, Checkpoint, DisksEnd, Replica
 from components.config.channels import Channel
 from components.config.errors import ConfigError, ConfigErrors
 from components.config.load import parse, parse_json, read_file
@@ -14,6 +14,7 @@ __all__ = [
     "ConfigError",
     "ConfigErrors",
     "Disk",
+    "DisksEnd",
     "Experiment",
     "Image",
     "Instances",

@@ -12,6 +12,7 @@ from components.config.channels import Channel, Health
 from components.config.errors import Place
 from components.config.fields import REQUIRED, Section, told
 from components.config.scalars import (
+    WHOLE,
     BucketName,
     Endpoint,
     Folder,
@@ -23,6 +24,7 @@ from components.config.scalars import (
     Percent,
     Seconds,
     SecretName,
+    Word,
 )
 
 
@@ -73,6 +75,28 @@ class Replica(Section):
     def secrets(self) -> dict[str, str]:
         """The keys that name a secret, with its name."""
         return {"access_key_secret": self.access_key_secret, "secret_key_secret": self.secret_key_secret}
+
+
+class DisksEnd(Section):
+    """The end of the disks, long after the compute's: two notices, a verified copy of each, then they are deleted."""
+
+    after_days: Annotated[int, Field(ge=1, le=3650), WHOLE] = told(
+        REQUIRED,
+        "So long after the meter or its own deadline ended the instance; a new instance, an extension or another value here "
+        "begins it anew.",
+        unit="days",
+    )
+    snapshot_to: Folder = told(
+        REQUIRED,
+        "Folder that takes an archive and a list of SHA-256 for each disk; it has to exist.",
+        rule="outside the project's state and the experiment's folder",
+    )
+    confirm: Word = told(
+        "",
+        "Says that this is meant.",
+        unset="an error that shows the sentence",
+        rule="`delete the disks of NAME`, with this experiment's name",
+    )
 
 
 class Budget(Section):
@@ -147,6 +171,9 @@ class Budget(Section):
         True, "Whether `up` sends one test message through each new channel and tells who answered.", strict=True
     )
     health: Health | None = told(None, "Where the meter answers `/healthz` and `/metrics`.", unset="nowhere")
+    disks_end: DisksEnd | None = told(
+        None, "When disks are copied elsewhere and deleted.", unset="never: no disk is touched"
+    )
     replica: Replica | None = told(
         None, "Where a copy of the ledger is kept.", unset="in the experiment's folder alone"
     )

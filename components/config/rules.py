@@ -188,6 +188,23 @@ def mail_keeps_its_password(experiment: Experiment) -> Iterator[Fault]:
             yield Fault((*place, "security"), rule, "none", "write starttls or tls, or remove the password")
 
 
+def the_end_of_disks_is_meant(experiment: Experiment) -> Iterator[Fault]:
+    """What cannot be undone is typed by who means it, and somebody hears of it before."""
+    end, place = experiment.budget.disks_end, ("budget", "disks_end")
+    if end is None:
+        return
+    sentence = f"delete the disks of {experiment.name}"
+    if end.confirm != sentence:
+        yield Fault(
+            (*place, "confirm"), f'expected "{sentence}"', end.confirm or None, "type it if that is what you want"
+        )
+    if not experiment.disks:
+        yield Fault(place, "there is no disk that could end", None, "remove this key")
+    if not experiment.budget.channels:
+        rule = "nobody would be told before disks are deleted"
+        yield Fault(("budget", "channels"), rule, None, "name a channel, or remove `budget.disks_end`")
+
+
 RULES: tuple[Callable[[Experiment], Iterator[Fault]], ...] = (
     gpu_is_known,
     platform_can,
@@ -205,4 +222,5 @@ RULES: tuple[Callable[[Experiment], Iterator[Fault]], ...] = (
     mounts_are_apart,
     channels_have_targets,
     mail_keeps_its_password,
+    the_end_of_disks_is_meant,
 )

@@ -16,8 +16,11 @@ from pulumi_command import local
 from components.config import ConfigError, ConfigErrors, Disk, Experiment
 from components.platforms.base import InstanceArgs, Machine, Made, ProofArgs
 from components.platforms.local_gpus import find_machine
-from components.platforms.local_state import made_but_gone, next_generation, next_revision
+from components.platforms.local_state import deleted, made_but_gone, next_generation, next_revision
 from components.programs import pack
+
+_SETTLED_S = 3600
+"""A disk that an `up` took up less long ago is not ended: that one may be under way."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,20 +50,35 @@ class Local:
 
     def machine(self) -> Machine:
         """See NVML and the disks' markers; raise ConfigErrors when declared GPUs or known disks are missing."""
-        if vanished := tuple(self._vanished()):
-            raise ConfigErrors(vanished, f"experiment {self.experiment.name}")
+        if problems := (*self._vanished(), *self._no_place_for_copies()):
+            raise ConfigErrors(problems, f"experiment {self.experiment.name}")
         return find_machine(self.experiment.instances)
 
     def _vanished(self) -> Iterator[ConfigError]:
         for index, disk in enumerate(self.experiment.disks):
             folder = Path(self.folder(disk))
-            if (made := made_but_gone(folder)) is not None:
+            if (how := deleted(folder)) is not None:
+                yield _restorable(index, disk, how)
+            elif (made := made_but_gone(folder)) is not None:
                 yield ConfigError(
                     path=f"disks[{index}]",
                     line=None,
                     rule=f"disk {disk.name} vanished: {folder} has lost its marker",
                     hint=f"mount or move it back; to give it up for good and start empty, remove {made}",
                 )
+
+    def _no_place_for_copies(self) -> Iterator[ConfigError]:
+        """A copy inside what is deleted, or in what `git clean` takes, is none; a folder that is missing is a volume that is."""
+        end = self.experiment.budget.disks_end
+        if end is None:
+            return
+        place = Path(end.snapshot_to).resolve()
+        for folder, words in ((self.root, "the experiment's own folder"), (self.state, "the project's state")):
+            if folder.resolve() in (place, *place.parents):
+                yield _misplaced(end.snapshot_to, f"lies inside {words}, {folder}", "name a folder elsewhere")
+                return
+        if not place.is_dir():
+            yield _misplaced(end.snapshot_to, "expected a folder that is there", f"mount it, or `mkdir -p {place}`")
 
     def logs(self, half: str) -> str:
         """Folder of the rank logs."""
@@ -186,9 +204,22 @@ class Local:
             "renew": [*host, "instance-renew"],
             "renew_stdin": json.dumps(renewal),
             "checkpoint": checkpoint,
+            "disks_end": self._placed_end(given["disks_end"], host) if given["disks_end"] else None,
             "channels": [self._placed(channel) for channel in given["channels"]],
             "revision": next_revision(self.root / "meter"),
         }
+
+    def _placed_end(self, end: Mapping[str, Any], host: list[str]) -> dict[str, Any]:
+        spec = {
+            "schema": "burnin.disk-end/1",
+            "root": str(self.root),
+            "experiment": self.experiment.name,
+            "names": end["disks"],
+            "snapshot_to": end["snapshot_to"],
+            "settled_s": _SETTLED_S,
+        }
+        programs = {"snapshot": [*host, "disk-snapshot"], "delete": [*host, "disk-delete"]}
+        return {**end, **programs, "snapshot_stdin": json.dumps(spec), "delete_stdin": json.dumps(spec)}
 
     def _placed(self, channel: Mapping[str, Any]) -> dict[str, Any]:
         """A file is named from the project, a program too where its name has a slash; the meter runs elsewhere."""
@@ -208,6 +239,16 @@ class Local:
     def _torch_python(self) -> str:
         proving = self.project / ".venv-verify" / "bin" / "python"
         return str(proving) if proving.exists() else sys.executable
+
+
+def _restorable(index: int, disk: Disk, how: Mapping[str, Any]) -> ConfigError:
+    rule = f"disk {disk.name} was deleted on {how['at']}, as `budget.disks_end` said; its copy is {how['snapshot']}"
+    hint = f"restore it: {how['restore']}; to give it up for good and start empty, remove {how['register']}"
+    return ConfigError(path=f"disks[{index}]", line=None, rule=rule, hint=hint)
+
+
+def _misplaced(place: str, rule: str, hint: str) -> ConfigError:
+    return ConfigError(path="budget.disks_end.snapshot_to", line=None, rule=rule, value=place, hint=hint)
 
 
 def _mount(host: str, inside: str, *, writable: bool = True) -> dict[str, Any]:

@@ -28,7 +28,18 @@ def next_revision(folder: Path) -> int:
 def made_but_gone(folder: Path) -> Path | None:
     """Return the register of a disk that was made in `folder` and whose marker is gone; None when all is well."""
     register = folder.with_name(f".{folder.name}.made.json")
-    return register if register.exists() and not (folder / ".burnin-disk.json").exists() else None
+    aside = folder.with_name(f".{folder.name}.ending")  # killed before it was written off: `disk-ensure` moves it back
+    there = (folder / ".burnin-disk.json").exists() or (aside / ".burnin-disk.json").exists()
+    return register if register.exists() and not there else None
+
+
+def deleted(folder: Path) -> dict[str, Any] | None:
+    """Return when the disk in `folder` was deleted, where its copy is and its register; None where it is or was not."""
+    register = folder.with_name(f".{folder.name}.made.json")
+    found = _read(register).get("deleted")
+    if not isinstance(found, dict) or (folder / ".burnin-disk.json").exists():
+        return None
+    return {**found, "register": str(register)}
 
 
 def _lives(record: Mapping[str, Any]) -> bool:
