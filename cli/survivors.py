@@ -30,11 +30,12 @@ def main(argv: list[str]) -> int:
     found = lives.known(Path.cwd())
     survey = lives.look(found)
     alive = living(survey, found)
-    told = {"survivors": alive, **monthly(alive), "unknown": survey["unknown"]}
+    told = {"survivors": alive, **monthly(alive), "deleted": deleted(survey), "unknown": survey["unknown"]}
     if chosen.json:
         print(json.dumps(told))
     else:
         show(alive, Console())
+        show_deleted(told["deleted"], Console())
     for line in survey["unknown"]:
         print(f"not seen: {line}", file=sys.stderr)
     return 2 if survey["unknown"] else 0
@@ -47,6 +48,34 @@ def living(survey: Mapping[str, Any], found: Known) -> list[dict[str, Any]]:
     return [
         _survivor(disk, survey["at"], found, running) for disk in survey["disks"] if (disk["path"], disk["id"]) in made
     ]
+
+
+def deleted(survey: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return every disk that ended as its config said and was not restored, with its copy and the line that restores it."""
+    there = {(disk["path"], disk["id"]) for disk in survey["disks"]}
+    ended = [one for one in survey["made"] if one["deleted"] and (one["path"], one["id"]) not in there]
+    return [
+        {
+            "experiment": Path(one["path"]).parents[1].name,
+            "where": one["path"],
+            "register": one["register"],
+            **{
+                key: one["deleted"].get(key)
+                for key in ("name", "id", "at", "snapshot", "manifest", "sha256", "restore")
+            },
+        }
+        for one in ended
+    ]
+
+
+def show_deleted(ended: list[dict[str, Any]], console: Console) -> None:
+    """Print a disk that ended: when, where its copy is, how it comes back."""
+    for disk in ended:
+        text = (
+            f"{disk['experiment']}/{disk['name']}: deleted on {disk['at']}, snapshot at {disk['snapshot']}\n"
+            f"  restore with: {disk['restore']}"
+        )
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def monthly(alive: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -42,13 +42,14 @@ def judged(survey: Mapping[str, Any], found: Known, *, everywhere: bool = False)
     left = [*_processes(survey, experiments), *_containers(survey)]
     elsewhere = [one for one in left if one["elsewhere"]]
     residue = [one for one in left if everywhere or not one["elsewhere"]]
-    residue += [*_disks(survey), *_records(survey)]
+    residue += [*_disks(survey), *_rests(survey), *_records(survey)]
     alive = survivors.living(survey, found)
     return {
         "residue": [{name: value for name, value in one.items() if name != "elsewhere"} for one in residue],
         "vanished": list(_vanished(survey, found)),
         "survivors": alive,
         **survivors.monthly(alive),
+        "deleted": survivors.deleted(survey),
         "elsewhere": 0 if everywhere else len(elsewhere),
         "unknown": survey["unknown"],
     }
@@ -145,6 +146,17 @@ def _disks(survey: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         }
 
 
+def _rests(survey: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for rest in survey["rests"]:
+        yield {
+            "kind": "disk",
+            "what": "the rest of a deleted disk",
+            "where": rest,
+            "why": "its end was killed after it was written off",
+            "next": f"its meter goes on with it; without one: rm -r {rest}",
+        }
+
+
 def _records(survey: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """A record that says that something lives, and nothing does."""
     for one in survey["experiments"]:
@@ -173,6 +185,9 @@ def _records(survey: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _vanished(survey: Mapping[str, Any], found: Known) -> Iterator[dict[str, Any]]:
     """What was made, or outlived a destroy, and is not where it was."""
     there = {(disk["path"], disk["id"]) for disk in survey["disks"]}
+    there |= {
+        (one["where"], one["id"]) for one in survivors.deleted(survey)
+    }  # missed by nobody: it ended as it was told to
     lists = [(one["path"], one["id"], one["register"]) for one in survey["made"]]
     lists += [(disk["where"], disk["id"], disk["list"]) for disk in lives.remembered(found.state)]
     told: set[tuple[str, str]] = set()
@@ -207,3 +222,4 @@ def _show(told: Mapping[str, Any], console: Console) -> None:
     if not told["residue"] and not told["vanished"]:
         console.print("Nothing is left over, and nothing is missing.", markup=False, highlight=False)
     survivors.show(told["survivors"], console)
+    survivors.show_deleted(told["deleted"], console)

@@ -106,6 +106,12 @@ def aside(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.ending")
 
 
+def home(folder: Path) -> Path:
+    """Where a disk belongs that lies there or is moved aside."""
+    moved = folder.name.startswith(".") and folder.name.endswith(".ending")
+    return folder.with_name(folder.name[1:].removesuffix(".ending")) if moved else folder
+
+
 def put_back(folder: Path) -> None:
     """A disk that was moved aside and not written off is the disk that it was."""
     if aside(folder).is_dir() and not folder.exists() and deleted(folder) is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from burnhost import clock, container, disk, processes, records
+from burnhost.spec import RefusedError
 
 SPECS = {"burnin.survey/1": {"bases": "list"}}
 _PARTS = ("disks", "instance", "meter")
@@ -30,6 +32,7 @@ def survey(spec: dict[str, Any]) -> dict[str, Any]:
         "containers": containers,
         "disks": [found for root in roots for found in _disks(root, unknown)],
         "made": [found for root in roots for found in _made(root, unknown)],
+        "rests": [str(rest) for root in roots for rest in _rests(root)],
         "unknown": [*unknown, *silent],
     }
 
@@ -92,11 +95,22 @@ def _process(found: processes.Ours) -> dict[str, Any]:
 
 
 def _disks(root: Path, unknown: list[str]) -> Iterator[dict[str, Any]]:
+    rests = list(_rests(root))
     for marker in sorted((root / "disks").glob(f"*/{disk.MARKER}")):
+        if marker.parent in rests:
+            continue
         found = _read(marker, unknown)
         if found:
             keys = ("id", "experiment", "name", "size_gib", "created_at")
-            yield {"path": str(marker.parent), **{key: found.get(key) for key in keys}}
+            yield {"path": str(disk.home(marker.parent)), **{key: found.get(key) for key in keys}}
+
+
+def _rests(root: Path) -> Iterator[Path]:
+    """Yield what is left of disks that are written off: the end of one was killed while its files were removed."""
+    for rest in sorted((root / "disks").glob(disk.aside(Path("*")).name)):
+        with contextlib.suppress(RefusedError):
+            if disk.deleted(disk.home(rest)) is not None:
+                yield rest
 
 
 def _made(root: Path, unknown: list[str]) -> Iterator[dict[str, Any]]:
