@@ -118,6 +118,8 @@ def test_deleted_disks_cost_nothing_and_new_ones_do() -> None:
     spent = world.state.spent
     world.until(6)
     assert world.state.spent == spent
+    seen = Sample(seconds=dict(world.instances), released=True)
+    assert status.describe(decide.look(world.now, world.state, seen, world.plan), [])["rate_per_h"] == "0.0000"
     world.up()
     world.until(7)
     assert world.state.spent > spent + 23
@@ -244,7 +246,12 @@ def test_no_other_configuration_reaches_a_copy_or_an_end(
 
     asked = Checkpoint(by="file", deadline_s=10, program=Program(), url="") if limit % 2 else None
     many: dict[str, Any] = {"at_limit": at_limit, "at_idle": at_idle, "at_stall": at_stall, "checkpoint": asked}
-    more = {"idle": Idle(below_percent=5, for_s=600), "stall_s": 600.0, "warn_before_s": 60.0 if limit % 2 else None}
+    more = {
+        "run_s": 60.0,
+        "idle": Idle(below_percent=5, for_s=600),
+        "stall_s": 600.0,
+        "warn_before_s": 60.0 if limit % 2 else None,
+    }
     plan = ending(disks_end=None, limit=Decimal(limit), **many, **more)
     assert not {rung.act for rung in plan.ladder} & {ladder.SNAPSHOT, ladder.DELETE}
     assert plan.program(ladder.SNAPSHOT) is plan.program(ladder.DELETE) is None

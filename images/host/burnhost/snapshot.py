@@ -11,6 +11,7 @@ import json
 import os
 import stat
 import tarfile
+import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -86,10 +87,8 @@ def keep(folder: Path, marker: Mapping[str, Any], last: str, to: Path) -> Snapsh
 
 def _make(folder: Path, marker: Mapping[str, Any], last: str, to: Path) -> Snapshot:
     """Copy, sync, read everything back, then name; nothing is left behind where that fails."""
-    stem = f"{marker['experiment']}-{marker['name']}-{marker['id']}-{clock.wall().replace(':', '')}"
+    stem = f"{_stem(marker)}{clock.wall().replace(':', '')}-{uuid.uuid4().hex[:6]}"
     archive, manifest = to / f"{stem}.tar", to / f"{stem}{_LIST}"
-    if archive.exists() or manifest.exists():
-        raise RefusedError(f"{archive} is there already")
     packed, listed = (to / f".{marker['id']}.{kind}.part" for kind in ("tar", "list"))
     try:
         _room(folder, last, to)
@@ -108,7 +107,7 @@ def _make(folder: Path, marker: Mapping[str, Any], last: str, to: Path) -> Snaps
 
 def _find(folder: Path, marker: Mapping[str, Any], last: str, to: Path) -> Snapshot | None:
     """Return a finished copy of the disk as it is now, its archive read in full again; None where there is none."""
-    for manifest in sorted(to.glob(f"{marker['experiment']}-{marker['name']}-{marker['id']}-*{_LIST}"), reverse=True):
+    for manifest in sorted(to.glob(f"{_stem(marker)}*{_LIST}"), reverse=True):
         archive = manifest.with_name(manifest.name.replace(_LIST, ".tar"))
         try:
             seal = _sealed(manifest)
@@ -117,6 +116,10 @@ def _find(folder: Path, marker: Mapping[str, Any], last: str, to: Path) -> Snaps
         except (OSError, ValueError, KeyError, TypeError):
             continue
     return None
+
+
+def _stem(marker: Mapping[str, Any]) -> str:
+    return f"{marker['experiment']}-{marker['name']}-{marker['id']}-"
 
 
 def unchanged(folder: Path, last: str, manifest: Path) -> bool:
