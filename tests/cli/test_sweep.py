@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from burnhost import disk_end
 from cli import lives, sweep
 from tests.cli.world import SOURCE, World, kill, until
 
@@ -196,6 +198,53 @@ def test_a_survivor_that_vanished_is_reported(loss: str, world: World) -> None:
     assert told["vanished"][0]["where"] == str(disk)
     assert [one["kind"] for one in told["residue"]] == (["disk"] if loss == "another" else [])
     assert world.burnin("sweep").returncode == 1
+
+
+def ended(world: World) -> tuple[Path, dict[str, Any]]:
+    """An experiment whose disk ended as its config said; return its place and what was noted."""
+    disk = released(world)
+    (disk / "weights").write_text("precious")
+    cold = world.project / "cold"
+    cold.mkdir()
+    spec = {"root": str(world.root()), "experiment": "x", "names": ["data"], "snapshot_to": str(cold), "settled_s": 0}
+    (how,) = disk_end.delete(spec)["deleted"]
+    return disk, how
+
+
+def test_a_disk_that_ended_as_it_was_told_did_not_vanish(world: World) -> None:
+    disk, how = ended(world)
+    survivor = {"name": "data", "where": str(disk), "id": how["id"], "size_gib": 1, "per_month": "7.3"}
+    lives.remember(world.project / ".state", "x", [survivor])
+    told = swept(world)
+    assert (told["vanished"], told["residue"], told["survivors"]) == ([], [], [])
+    assert [(one["name"], one["where"], one["restore"]) for one in told["deleted"]] == [
+        ("data", str(disk), how["restore"])
+    ]
+    for word in ("survivors", "sweep"):
+        shown = world.burnin(word)
+        assert shown.returncode == 0, shown.stderr
+        assert f"x/data: deleted on {how['at']}, snapshot at {how['snapshot']}" in shown.stdout
+        assert f"restore with: {how['restore']}" in shown.stdout
+        assert "vanished" not in shown.stdout.lower()
+    jsonschema.validate(json.loads(world.burnin("survivors", "--json").stdout), SCHEMAS["survivors"])
+    subprocess.run(["sh", "-c", how["restore"]], check=True)
+    told = swept(world)
+    assert (told["deleted"], [one["where"] for one in told["survivors"]]) == ([], [str(disk)])
+
+
+def test_what_a_killed_end_left_is_told(world: World) -> None:
+    """Before a disk is written off it is a disk; after that its rest is left over."""
+    disk = released(world)
+    aside = disk.with_name(".data.ending")
+    disk.rename(aside)
+    told = swept(world)
+    assert ([one["where"] for one in told["survivors"]], told["vanished"], told["residue"]) == ([str(disk)], [], [])
+    aside.rename(disk)
+    ended(world)
+    aside.mkdir()
+    (aside / "weights").write_text("the rest")
+    (rest,) = swept(world)["residue"]
+    assert (rest["what"], rest["where"]) == ("the rest of a deleted disk", str(aside))
 
 
 def test_what_cannot_be_read_is_not_clean(world: World) -> None:

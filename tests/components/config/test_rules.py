@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from components.config import ConfigErrors, parse, parse_json, read_file
 from components.config.rules import RULES
@@ -20,8 +21,17 @@ def disks(*mounts: str) -> list[dict[str, Any]]:
     return [{"name": f"d{i}", "size_gib": 1, "mount": mount} for i, mount in enumerate(mounts)]
 
 
-PRICED = {"hour_is_below_the_ceiling": {"node_hour": 0.2, "as_of": "2026-11-30"}}
-"""Rules that speak only where something costs."""
+END = {"after_days": 14, "snapshot_to": "/mnt/cold", "confirm": "delete the disks of x"}
+LOG = {"kind": "log", "path": "alarms.log"}
+BASES: dict[str, dict[str, Any]] = {
+    "hour_is_below_the_ceiling": {**SMALL, "prices": {"node_hour": 0.2, "as_of": "2026-11-30"}},
+    "the_end_of_disks_is_meant": {
+        **SMALL,
+        "disks": disks("/a"),
+        "budget": {"limit": 1, "channels": [LOG], "disks_end": END},
+    },
+}
+"""Rules that speak only where something costs, or lives on."""
 MAIL = {"kind": "smtp", "host": "mail.example", "sender": "a@mail.example", "to": "b@mail.example"}
 PASSWORD = "budget.channels[0].password_secret"
 REFUSED: list[tuple[str, Place, Any, str, str]] = [
@@ -103,16 +113,48 @@ REFUSED: list[tuple[str, Place, Any, str, str]] = [
         "budget.channels[0].security",
         "starttls or tls",
     ),
+    (
+        "the_end_of_disks_is_meant",
+        ("budget", "disks_end", "confirm"),
+        "delete the disks of y",
+        "budget.disks_end.confirm",
+        "type it",
+    ),
+    ("the_end_of_disks_is_meant", ("budget", "disks_end", "confirm"), "yes", "budget.disks_end.confirm", "type it"),
+    ("the_end_of_disks_is_meant", ("disks",), [], "budget.disks_end", "remove this key"),
+    ("the_end_of_disks_is_meant", ("budget", "channels"), [], "budget.channels", "name a channel"),
 ]
 
 
 @pytest.mark.parametrize(("rule", "place", "value", "path", "hint"), REFUSED)
 def test_refused(rule: str, place: Place, value: Any, path: str, hint: str) -> None:
     with pytest.raises(ConfigErrors) as refused:
-        parse(changed(SMALL if rule not in PRICED else {**SMALL, "prices": PRICED[rule]}, *place, to=value), None, "x")
+        parse(changed(BASES.get(rule, SMALL), *place, to=value), None, "x")
     (error,) = refused.value.errors
     assert error.path == path
     assert hint in error.hint
+
+
+def test_the_end_of_disks_is_typed_by_who_means_it(tmp_path: Path) -> None:
+    """Without the sentence the error shows it, with the line of what it belongs to; with it, it is taken."""
+    meant = BASES["the_end_of_disks_is_meant"]
+    end = parse(meant, None, "x").budget.disks_end
+    assert end is not None
+    assert (end.after_days, end.snapshot_to) == (14, "/mnt/cold")
+    assert parse(SMALL, None, "x").budget.disks_end is None
+    lines = yaml.safe_dump(
+        {"config": {"burnin:experiment": changed(meant, "budget", "disks_end", to={**END, "confirm": ""})}}
+    ).splitlines()
+    path = tmp_path / "Pulumi.x.yaml"
+    path.write_text("\n".join(lines))
+    with pytest.raises(ConfigErrors) as refused:
+        read_file(path)
+    (error,) = refused.value.errors
+    assert 'expected "delete the disks of x"' in error.rule
+    assert error.line == lines.index("        confirm: ''") + 1
+    for wrong in ({"after_days": 0}, {"snapshot_to": "cold"}):
+        with pytest.raises(ConfigErrors):
+            parse(changed(meant, "budget", "disks_end", to={**END, **wrong}), None, "x")
 
 
 def test_every_rule_has_a_case() -> None:
