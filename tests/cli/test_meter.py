@@ -55,6 +55,18 @@ def test_an_idle_instance_is_drawn_too(tmp_path: Path, capsys: pytest.CaptureFix
     assert idle == [("idle-notify", 150), ("idle-checkpoint", 165), ("idle-stop", 175), ("idle-release", 175)]
 
 
+def test_the_end_of_disks_is_drawn_where_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    end = {"after_days": 14, "snapshot_to": "/mnt/cold", "confirm": "delete the disks of x"}
+    told = [{"kind": "log", "path": "alarms.log"}]
+    drawn = _drawn(capsys, _file(tmp_path, lifetime_h=2, disks_end=end, channels=told), "--days", "30")
+    days = {event["rung"]: round((event["at_s"] - 7200) / 86_400, 2) for event in drawn["events"]}
+    assert days == {"lifetime": 0, "disks-notify": 0, "disks-warn": 13, "disks-snapshot": 14, "disks-delete": 14}
+    assert "140.00 USD a month" in drawn["events"][1]["text"]
+    assert float(drawn["spent"]) == pytest.approx(2 * 49.24 + (14 * 24 + 2) * 2000 * 0.07 / 730, abs=0.02), (
+        "no disks, no rent"
+    )
+
+
 def test_a_lifetime_ends_before_the_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     drawn = _drawn(capsys, _file(tmp_path, lifetime_h=2), "--days", "2")
     assert [event["rung"] for event in drawn["events"]] == ["lifetime"]

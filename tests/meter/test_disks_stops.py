@@ -52,7 +52,7 @@ class Ending(Real):
             "delete_stdin": given,
             **programs,
         }
-        return super().plan(limit, **{"tick_s": 0.5, "disks_end": end, **changes})
+        return super().plan(limit, **{"tick_s": 0.5, "disks_end": end, "storage_per_h": "3600", **changes})
 
     def climbed(self) -> list[str]:
         return [name for name in self.taken() if name.startswith("disks")]
@@ -122,6 +122,20 @@ def test_a_new_instance_and_a_pause_hold_it(ending: Ending) -> None:
     assert not [row for row in held["ladder"] if row["cause"] == "disks" and row["comes_at"]]
     assert ending.done() == []
     assert (ending.disk / "weights").read_text() == "precious"
+
+
+def test_who_takes_the_key_out_is_heard_though_the_budget_is_spent(ending: Ending) -> None:
+    """An `up` that is refused changes nothing else."""
+    ending.arm(1)
+    until(lambda: float(ending.status()["spent"]) >= 1, "the spent budget, by the price of disks")
+    refused = ending.call("burnmeter", "arm", given=ending.plan(1, disks_end=None, tick_s=7))
+    assert refused.returncode == 1
+    assert "the end of the disks is called off" in refused.stderr
+    armed = json.loads((ending.meter / "plan.json").read_text())
+    assert armed["disks_end"] is None
+    assert armed["tick_s"] == 0.5
+    again = ending.call("burnmeter", "arm", given=ending.plan(1, disks_end=None))
+    assert "called off" not in again.stderr
 
 
 def test_what_fails_is_told_once_and_tried_again_and_kill_9_skips_and_doubles_nothing(ending: Ending) -> None:

@@ -57,7 +57,10 @@ def arm(text: str) -> dict[str, Any]:
     view = _view(plan, as_planned=True)
     _one_currency(plan, view)
     if plan.stops and (refusal := _spent_words(view)):
-        raise RefusedError(f"{refusal} (ledger {plan.folder / 'ledger.jsonl'}). Raise it in the stack file to go on")
+        off = "; the end of the disks is called off" if _call_off(plan) else ""
+        raise RefusedError(
+            f"{refusal} (ledger {plan.folder / 'ledger.jsonl'}). Raise it in the stack file to go on{off}"
+        )
     _end_strays(plan.folder)
     plans.keep(plan.folder, text)
     (plan.folder / watch.LEAVE).unlink(missing_ok=True)
@@ -79,6 +82,14 @@ def arm(text: str) -> dict[str, Any]:
         "pid": pid,
         "channels": channels,
     }
+
+
+def _call_off(plan: Plan) -> bool:
+    """Who took the end of the disks out of the stack file is heard, also where nothing else may begin."""
+    called_off = plan.disks_end is None and plans.without_disks_end(plan.folder)
+    if called_off and (pid := process.running(plan.folder)) is not None:
+        os.kill(pid, signal.SIGHUP)
+    return called_off
 
 
 def _somebody_hears(plan: Plan, channels: list[dict[str, Any]]) -> None:

@@ -174,6 +174,18 @@ def keep(folder: Path, text: str) -> None:
     keeping.keep(folder / "plan.json", text.encode())
 
 
+def without_disks_end(folder: Path) -> bool:
+    """Take the end of the disks out of the plan that was armed in `folder`; return whether it held one."""
+    try:
+        found = json.loads((folder / "plan.json").read_text())
+    except (OSError, ValueError):
+        return False
+    if not found.get("disks_end"):
+        return False
+    keep(folder, json.dumps({**found, "disks_end": None}))
+    return True
+
+
 def _problems(found: Mapping[str, Any]) -> Iterator[str]:
     for name in found:
         if name not in KEYS:
