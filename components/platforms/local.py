@@ -16,11 +16,8 @@ from pulumi_command import local
 from components.config import ConfigError, ConfigErrors, Disk, Experiment
 from components.platforms.base import InstanceArgs, Machine, Made, ProofArgs
 from components.platforms.local_gpus import find_machine
-from components.platforms.local_state import deleted, made_but_gone, next_generation, next_revision
+from components.platforms.local_state import deleted, made_but_gone, next_generation, next_revision, taken
 from components.programs import pack
-
-_SETTLED_S = 3600
-"""A disk that an `up` took up less long ago is not ended: that one may be under way."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +88,12 @@ class Local:
     def disk(self, name: str, disk: Disk, opts: pulumi.ResourceOptions) -> Made:
         """A folder with a marker file."""
         spec = {
-            "schema": "burnin.disk-spec/1",
+            "schema": "burnin.disk-spec/2",
             "path": self.folder(disk),
             "experiment": self.experiment.name,
             "name": disk.name,
             "size_gib": disk.size_gib,
+            "taken": taken(Path(self.folder(disk))),
         }
         return self._make(name, Step(program="burnhost", word="disk-ensure", spec=spec), opts)
 
@@ -120,7 +118,11 @@ class Local:
             "lifetime_s": int(budget.lifetime_h * 3600),
             "grace_s": budget.grace_s,
             "permit": [self._python(), self._program("burnmeter"), "permit", str(self.root / "meter")],
-            "facts": {"limit": str(budget.limit), "driver": args.machine.driver},
+            "facts": {
+                "limit": str(budget.limit),
+                "driver": args.machine.driver,
+                "disks": [self.folder(disk) for disk in self.experiment.disks],
+            },
         }
         triggers = [spec["generation"], args.image, args.machine.model, args.machine.count, args.machine.driver]
         step = Step(program="burnhost", word="instance-start", end="instance-stop", spec=spec, triggers=triggers)
@@ -216,7 +218,6 @@ class Local:
             "experiment": self.experiment.name,
             "names": end["disks"],
             "snapshot_to": end["snapshot_to"],
-            "settled_s": _SETTLED_S,
         }
         programs = {"snapshot": [*host, "disk-snapshot"], "delete": [*host, "disk-delete"]}
         return {**end, **programs, "snapshot_stdin": json.dumps(spec), "delete_stdin": json.dumps(spec)}

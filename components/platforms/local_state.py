@@ -7,6 +7,7 @@ lives, and rises by one when it is gone.
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,14 @@ def made_but_gone(folder: Path) -> Path | None:
     aside = folder.with_name(f".{folder.name}.ending")  # killed before it was written off: `disk-ensure` moves it back
     there = (folder / ".burnin-disk.json").exists() or (aside / ".burnin-disk.json").exists()
     return register if register.exists() and not there else None
+
+
+def taken(folder: Path) -> str:
+    """Return what stays while the disk in `folder` is in its place; new for one that has to be made, put back or taken up again."""
+    register = _read(folder.with_name(f".{folder.name}.made.json"))
+    if not (folder / ".burnin-disk.json").exists() or register.get("deleted"):
+        return uuid.uuid4().hex
+    return str(register.get("taken", ""))
 
 
 def deleted(folder: Path) -> dict[str, Any] | None:

@@ -206,7 +206,7 @@ def ended(world: World) -> tuple[Path, dict[str, Any]]:
     (disk / "weights").write_text("precious")
     cold = world.project / "cold"
     cold.mkdir()
-    spec = {"root": str(world.root()), "experiment": "x", "names": ["data"], "snapshot_to": str(cold), "settled_s": 0}
+    spec = {"root": str(world.root()), "experiment": "x", "names": ["data"], "snapshot_to": str(cold)}
     (how,) = disk_end.delete(spec)["deleted"]
     return disk, how
 

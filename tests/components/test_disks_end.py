@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from burnhost import disk_end
-from burnhost.disk import ensure
+from burnhost.disk import ensure, write_off
 from burnhost.spec import read
 from burnmeter import ladder
 from burnmeter.plan import parse
 from components.config import ConfigErrors
 from components.platforms.local import Local
+from components.platforms.local_state import taken
 from tests.components.conftest import Graph, experiment
 
 
@@ -49,7 +50,6 @@ def test_what_the_meter_and_its_programs_are_handed(graph_of: Callable[..., Grap
         assert program.argv[-1] == word
         spec = read(disk_end.SPECS, program.stdin)
         assert (spec["experiment"], spec["names"], spec["snapshot_to"]) == ("t", ["data"], str(cold))
-        assert spec["settled_s"] == 3600
         assert spec["root"] == str(Path(handed["folder"]).parent)
 
 
@@ -81,7 +81,7 @@ def test_an_up_says_where_the_copy_is_and_makes_no_empty_disk(tmp_path: Path, co
     folder = Path(platform.folder(platform.experiment.disks[0]))
     made = ensure({"path": str(folder), "experiment": "t", "name": "data", "size_gib": 1})
     platform.machine()
-    spec = {"root": str(platform.root), "experiment": "t", "names": ["data"], "snapshot_to": str(cold), "settled_s": 0}
+    spec = {"root": str(platform.root), "experiment": "t", "names": ["data"], "snapshot_to": str(cold)}
     (how,) = disk_end.delete(spec)["deleted"]
     with pytest.raises(ConfigErrors) as refused:
         platform.machine()
@@ -93,6 +93,24 @@ def test_an_up_says_where_the_copy_is_and_makes_no_empty_disk(tmp_path: Path, co
     folder.with_name(".data.made.json").unlink()  # the step that the error names for a fresh start
     platform.machine()
     assert ensure({"path": str(folder), "experiment": "t", "name": "data", "size_gib": 1})["id"] != made["id"]
+
+
+def test_a_disk_that_is_not_in_its_place_is_a_change_for_the_engine(tmp_path: Path) -> None:
+    """Else an `up` that sees the same inputs would make nothing, put nothing back."""
+    folder = tmp_path / "disks" / "data"
+    spec = {"path": str(folder), "experiment": "t", "name": "data", "size_gib": 1}
+    first = taken(folder)
+    ensure({**spec, "taken": first})
+    assert taken(folder) == taken(folder) == first
+    aside = folder.with_name(".data.ending")
+    folder.rename(aside)
+    assert taken(folder) != first
+    aside.rename(folder)
+    assert taken(folder) == first
+    write_off(folder, {"at": "2026-01-01T00:00:00Z"})
+    assert taken(folder) != first, "restored: what its register says is over"
+    ensure(spec)
+    assert taken(folder) == "", "a disk of an older version changes nothing"
 
 
 def test_a_disk_that_a_killed_call_moved_aside_is_not_lost(tmp_path: Path, cold: Path) -> None:

@@ -48,7 +48,7 @@ def _make(host: Host) -> Path:
 
 def _spec(host: Host, **changes: Any) -> dict[str, Any]:
     cold = str(host.root.parent / "cold")
-    spec = {"root": str(host.root), "experiment": "x", "names": ["data"], "snapshot_to": cold, "settled_s": 0}
+    spec = {"root": str(host.root), "experiment": "x", "names": ["data"], "snapshot_to": cold}
     return {"schema": "burnin.disk-end/1", **spec, **changes}
 
 
@@ -134,7 +134,6 @@ REFUSED: dict[str, tuple[str, Callable[[Host], Any], dict[str, Any]]] = {
     "a lost marker": ("not empty and carries no marker", lambda h: (h.disk / disk.MARKER).unlink(), {}),
     "a link to a volume": ("is a mounted volume or leads to one", _elsewhere, {}),
     "an instance": ("lives", lambda h: h.start(), {}),
-    "a fresh up": ("less than 3600 s ago", lambda h: None, {"settled_s": 3600}),
     "no place": ("is not there: is the volume behind it mounted?", lambda h: None, {"snapshot_to": "/nowhere/cold"}),
 }
 
@@ -258,6 +257,23 @@ def test_what_changes_meanwhile_keeps_the_disk(host: Host, case: str) -> None:
     assert host.disk.exists()
     assert not disk.aside(host.disk).exists()
     assert host.answer("disk-delete", _spec(host))["deleted"], "as it is now, it can be copied"
+
+
+def test_no_instance_starts_without_its_disk(host: Host) -> None:
+    """Not after its end; what a killed call had moved aside is put back first."""
+    _make(host)
+    facts = {"facts": {"disks": [str(host.disk)]}}
+    host.disk.rename(disk.aside(host.disk))
+    host.start(**facts)
+    assert (host.disk / disk.MARKER).exists()
+    host.stop()
+    host.answer("disk-delete", _spec(host))
+    refused = host.call("instance-start", host.instance_spec(generation=2, **facts))
+    assert refused.returncode == 1
+    assert "was deleted on" in refused.stderr
+    disk.register(host.disk).unlink()
+    assert "holds no disk any more" in host.call("instance-start", host.instance_spec(generation=2, **facts)).stderr
+    assert host.record()["ended"]
 
 
 def test_a_copy_that_rots_is_made_again_before_the_disk_goes(host: Host) -> None:

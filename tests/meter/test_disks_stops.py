@@ -37,7 +37,6 @@ class Ending(Real):
             "experiment": "x",
             "names": ["data"],
             "snapshot_to": str(self.cold),
-            "settled_s": 0,
         }
         given = json.dumps({"schema": "burnin.disk-end/1", **spec})
         programs = {name: [*HOST, f"disk-{name}"] for name in ("snapshot", "delete")}

@@ -17,9 +17,8 @@ from burnhost.spec import RefusedError
 MARKER = ".burnin-disk.json"
 _SCHEMA = "burnin.disk/1"
 _GIB = 2**30
-SPECS = {
-    "burnin.disk-spec/1": {"path": "text", "experiment": "text", "name": "text", "size_gib": "number"},
-}
+_SPEC = {"path": "text", "experiment": "text", "name": "text", "size_gib": "number"}
+SPECS = {"burnin.disk-spec/1": _SPEC, "burnin.disk-spec/2": {**_SPEC, "taken": "text"}}
 
 
 def ensure(spec: dict[str, Any]) -> dict[str, Any]:
@@ -42,7 +41,9 @@ def _ensure(folder: Path, spec: dict[str, Any]) -> dict[str, Any]:
     wanted = {**made, "experiment": spec["experiment"], "name": spec["name"], "size_gib": spec["size_gib"]}
     if wanted != marker:
         _mark(folder, wanted)
-    records.write(register(folder), {"schema": _SCHEMA, "id": wanted["id"], "path": str(folder)})
+    records.write(
+        register(folder), {"schema": _SCHEMA, "id": wanted["id"], "path": str(folder), "taken": spec.get("taken", "")}
+    )
     return {
         "path": str(folder),
         "id": wanted["id"],
@@ -117,6 +118,15 @@ def put_back(folder: Path) -> None:
     if aside(folder).is_dir() and not folder.exists() and deleted(folder) is None:
         aside(folder).rename(folder)
         records.sync_folder(folder.parent)
+
+
+def in_place(folder: Path) -> None:
+    """Raise RefusedError where the disk is not there; one that a killed call moved aside is put back."""
+    with _locked_if_possible(folder):
+        put_back(folder)
+    _not_deleted(folder)
+    if not (folder / MARKER).exists():
+        raise RefusedError(f"{folder} holds no disk any more: run `up` again, it looks for it")
 
 
 def write_off(folder: Path, how: dict[str, Any]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ SPECS = {
         "experiment": "text",
         "names": "list",
         "snapshot_to": "text",
-        "settled_s": "number",
     }
 }
 
@@ -76,8 +74,6 @@ def _at_rest(spec: dict[str, Any], folder: Path) -> None:
         raise RefusedError(f"instance {record['id']} lives")
     if pids := processes.labelled(processes.ROOT, str(root)):
         raise RefusedError(f"pid {pids[0]} of the experiment lives")
-    if time.time() - disk.register(folder).stat().st_mtime < spec["settled_s"]:
-        raise RefusedError(f"{folder} was taken up by an `up` less than {spec['settled_s']:g} s ago")
     if folder.is_symlink() or disk_use.mounts(folder):
         raise RefusedError(f"{folder} is a mounted volume or leads to one: it is for whoever mounted it to give it up")
     _unused(folder)

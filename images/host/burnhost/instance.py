@@ -13,7 +13,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from burnhost import clock, ending, processes, records
+from burnhost import clock, disk, ending, processes, records
 from burnhost.environment import reduced
 from burnhost.spec import RefusedError, WrongUseError
 
@@ -48,6 +48,8 @@ def start(spec: dict[str, Any]) -> dict[str, Any]:
             return _answer(_renew(root, record, spec, seconds))
         if record and alive(record):
             _end(root, record, "replaced")
+        for folder in (spec["facts"] or {}).get("disks", []):  # under the lock: none ends while an instance starts
+            disk.in_place(Path(folder))
         return _answer(_launch(root, spec, seconds))
 
 
