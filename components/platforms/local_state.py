@@ -35,7 +35,7 @@ def made_but_gone(folder: Path) -> Path | None:
 
 
 def taken(folder: Path) -> str:
-    """Return what stays while the disk in `folder` is in its place; new for one that has to be made, put back or taken up again."""
+    """Return what stays while the disk in `folder` is in its place; new for one to be made, put back or taken up again."""
     register = _read(folder.with_name(f".{folder.name}.made.json"))
     if not (folder / ".burnin-disk.json").exists() or register.get("deleted"):
         return uuid.uuid4().hex
