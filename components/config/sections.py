@@ -80,6 +80,11 @@ class Disk(Section):
         rule="one that the platform has; `local` has none to choose",
         alias="class",
     )
+    instead_of: Word = told(
+        "",
+        "Id of the disk of this name that `budget.disks_end` deleted, and that is given up: an empty one is made.",
+        unset="`up` refuses, and says where the copy is",
+    )
 
 
 class Image(Section):

@@ -55,7 +55,7 @@ class Local:
         for index, disk in enumerate(self.experiment.disks):
             folder = Path(self.folder(disk))
             if (how := deleted(folder)) is not None:
-                yield _restorable(index, disk, how)
+                yield from _restorable(index, disk, how)
             elif (made := made_but_gone(folder)) is not None:
                 yield ConfigError(
                     path=f"disks[{index}]",
@@ -93,6 +93,7 @@ class Local:
             "experiment": self.experiment.name,
             "name": disk.name,
             "size_gib": disk.size_gib,
+            "instead_of": disk.instead_of,
             "taken": taken(Path(self.folder(disk))),
         }
         return self._make(name, Step(program="burnhost", word="disk-ensure", spec=spec), opts)
@@ -242,10 +243,12 @@ class Local:
         return str(proving) if proving.exists() else sys.executable
 
 
-def _restorable(index: int, disk: Disk, how: Mapping[str, Any]) -> ConfigError:
+def _restorable(index: int, disk: Disk, how: Mapping[str, Any]) -> Iterator[ConfigError]:
+    if disk.instead_of == how["id"]:
+        return
     rule = f"disk {disk.name} was deleted on {how['at']}, as `budget.disks_end` said; its copy is {how['snapshot']}"
-    hint = f"restore it: {how['restore']}; to give it up for good and start empty, remove {how['register']}"
-    return ConfigError(path=f"disks[{index}]", line=None, rule=rule, hint=hint)
+    hint = f"restore it: {how['restore']}; to give it up and start empty, write `instead_of: {how['id']}` here"
+    yield ConfigError(path=f"disks[{index}]", line=None, rule=rule, hint=hint)
 
 
 def _misplaced(place: str, rule: str, hint: str) -> ConfigError:

@@ -43,12 +43,10 @@ def taken(folder: Path) -> str:
 
 
 def deleted(folder: Path) -> dict[str, Any] | None:
-    """Return when the disk in `folder` was deleted, where its copy is and its register; None where it is or was not."""
+    """Return when the disk in `folder` was deleted, where its copy is; None where it is or was not."""
     register = folder.with_name(f".{folder.name}.made.json")
     found = _read(register).get("deleted")
-    if not isinstance(found, dict) or (folder / ".burnin-disk.json").exists():
-        return None
-    return {**found, "register": str(register)}
+    return found if isinstance(found, dict) and not (folder / ".burnin-disk.json").exists() else None
 
 
 def _lives(record: Mapping[str, Any]) -> bool:

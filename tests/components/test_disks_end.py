@@ -11,7 +11,7 @@ import pytest
 
 from burnhost import disk_end
 from burnhost.disk import ensure, write_off
-from burnhost.spec import read
+from burnhost.spec import RefusedError, read
 from burnmeter import ladder
 from burnmeter.plan import parse
 from components.config import ConfigErrors
@@ -90,9 +90,17 @@ def test_an_up_says_where_the_copy_is_and_makes_no_empty_disk(tmp_path: Path, co
     assert f"was deleted on {how['at']}" in error.rule
     assert how["snapshot"] in error.rule
     assert how["restore"] in error.hint
-    folder.with_name(".data.made.json").unlink()  # the step that the error names for a fresh start
-    platform.machine()
-    assert ensure({"path": str(folder), "experiment": "t", "name": "data", "size_gib": 1})["id"] != made["id"]
+    assert f"`instead_of: {how['id']}`" in error.hint
+    afresh = {"path": str(folder), "experiment": "t", "name": "data", "size_gib": 1, "instead_of": "disk-of-before"}
+    with pytest.raises(RefusedError, match=r"was deleted on .*instead_of"):
+        ensure(afresh)
+    given_up = {"name": "data", "size_gib": 1, "mount": "/workspace", "instead_of": how["id"]}
+    state = tmp_path / "state"
+    Local(experiment=experiment(budget=asked(cold), disks=[given_up]), project=tmp_path, state=state).machine()
+    fresh = ensure({**afresh, "instead_of": how["id"]})
+    assert fresh["id"] != made["id"]
+    assert ensure({**afresh, "instead_of": how["id"]})["id"] == fresh["id"], "it is given up once"
+    assert Path(how["snapshot"]).exists()
 
 
 def test_a_disk_that_is_not_in_its_place_is_a_change_for_the_engine(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ MARKER = ".burnin-disk.json"
 _SCHEMA = "burnin.disk/1"
 _GIB = 2**30
 _SPEC = {"path": "text", "experiment": "text", "name": "text", "size_gib": "number"}
-SPECS = {"burnin.disk-spec/1": _SPEC, "burnin.disk-spec/2": {**_SPEC, "taken": "text"}}
+SPECS = {"burnin.disk-spec/1": _SPEC, "burnin.disk-spec/2": {**_SPEC, "taken": "text", "instead_of": "text"}}
 
 
 def ensure(spec: dict[str, Any]) -> dict[str, Any]:
@@ -30,11 +30,11 @@ def ensure(spec: dict[str, Any]) -> dict[str, Any]:
 
 def _ensure(folder: Path, spec: dict[str, Any]) -> dict[str, Any]:
     put_back(folder)
-    _not_deleted(folder)
+    given_up = _not_deleted(folder, spec.get("instead_of", ""))
     marker = _marker(folder)
-    if marker is None:
+    if marker is None and not given_up:
         _never_there(folder)
-    else:
+    elif marker is not None:
         _own(folder, marker, spec["experiment"], spec["name"])
     _room(folder, spec, new=marker is None)
     made = marker or {"schema": _SCHEMA, "id": f"disk-{uuid.uuid4().hex[:12]}", "created_at": clock.wall()}
@@ -167,12 +167,15 @@ def _locked_if_possible(folder: Path) -> Iterator[None]:
         yield
 
 
-def _not_deleted(folder: Path) -> None:
-    if (how := deleted(folder)) is not None:
+def _not_deleted(folder: Path, instead_of: str = "") -> bool:
+    """Raise RefusedError for a disk that was deleted, unless it is the one that is given up; return whether it is."""
+    how = deleted(folder)
+    if how is not None and how.get("id") != instead_of:
         raise RefusedError(
             f"{folder} was deleted on {how['at']}, as `budget.disks_end` says; its copy is {how['snapshot']}. Restore it: "
-            f"{how['restore']}; to give it up and start empty, remove {register(folder)}"
+            f"{how['restore']}; to give it up and start empty, write `instead_of: {how['id']}` at the disk in the stack file"
         )
+    return how is not None
 
 
 def _own(folder: Path, marker: dict[str, Any], experiment: str, name: str) -> None:
