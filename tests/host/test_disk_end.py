@@ -12,22 +12,32 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from burnhost import disk, disk_end
+from burnhost import disk, disk_end, snapshot
 from burnhost.spec import RefusedError
 from tests.host.driver import HOME, Host
 
 Tree = dict[str, tuple[int, bytes | str, int]]
 
 
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    """Stopped where something was started."""
+    made = Host(tmp_path)
+    yield made
+    if (made.root / "instance" / "current.json").exists():
+        made.stop()
+    assert made.labelled() == []
+
+
 def _make(host: Host) -> Path:
     """A disk with everything that a copy has to keep, and a place for the copy; return that place."""
-    host.answer("disk-ensure", host.disk_spec())
+    disk.ensure(host.disk_spec())
     deep = host.disk / "runs" / "a b"
     deep.mkdir(parents=True)
     (deep / "weights").write_bytes(bytes(range(256)) * 800)
@@ -213,33 +223,25 @@ def test_no_room_and_mounts(host: Host, case: str) -> None:
     assert _tree(host.disk) == before
 
 
-CHANGING = """import sys
-from pathlib import Path
-from burnhost import snapshot
-real, file = getattr(snapshot, sys.argv[2]), Path(sys.argv[3])
-def change(*given):
-    found = real(*given)
-    exec(sys.argv[4])
-    return found
-setattr(snapshot, sys.argv[2], change)
-from burnhost.__main__ import main
-sys.exit(main())
-"""
-CHANGES = {
-    "other bytes of the same length and time": (
-        "_write",
-        "import os; snapshot.unchanged = lambda *_: True; was = file.stat(); file.write_bytes(b'z' * was.st_size); "
-        "os.utime(file, ns=(0, was.st_mtime_ns))",
-        "changed while it was copied",
-    ),
-    "a longer file": ("_write", "file.open('a').write('more')", "changed while it was copied"),
-    "a new file": ("_write", "file.with_name('new').write_text('x')", "changed while it was copied"),
-    "a mode": ("_verify", "file.chmod(0o600)", "changed since it was copied"),
-    "a byte of the archive": (
-        "_seal",
-        "given[2].write_bytes(given[2].read_bytes().replace(b'#!/bin/sh', b'#!/bin/zh'))",
-        "reads back with other bytes at tool",
-    ),
+def _other_bytes(monkeypatch: pytest.MonkeyPatch, file: Path, _: Any) -> None:
+    """Of the same length and time; and nobody looks at what else tells them apart."""
+    monkeypatch.setattr(snapshot, "unchanged", lambda *_: True)
+    was = file.stat()
+    file.write_bytes(b"z" * was.st_size)
+    os.utime(file, ns=(0, was.st_mtime_ns))
+
+
+def _rotten(_: Any, __: Path, given: tuple[Any, ...]) -> None:
+    archive: Path = given[2]
+    archive.write_bytes(archive.read_bytes().replace(b"#!/bin/sh", b"#!/bin/zh"))
+
+
+CHANGES: dict[str, tuple[str, Callable[[pytest.MonkeyPatch, Path, tuple[Any, ...]], Any], str]] = {
+    "other bytes": ("_write", _other_bytes, "changed while it was copied"),
+    "a longer file": ("_write", lambda _, file, __: file.write_text("more"), "changed while it was copied"),
+    "a new file": ("_write", lambda _, file, __: file.with_name("new").touch(), "changed while it was copied"),
+    "a mode": ("_verify", lambda _, file, __: file.chmod(0o600), "changed since it was copied"),
+    "a byte of the archive": ("_seal", _rotten, "reads back with other bytes at tool"),
 }
 
 
@@ -248,15 +250,20 @@ def test_what_changes_meanwhile_keeps_the_disk(host: Host, case: str) -> None:
     """A change between the steps, at the step's own end."""
     _make(host)
     step, change, words = CHANGES[case]
-    program = [sys.executable, "-c", CHANGING, "disk-delete", step, host.disk / "tool", change]
-    done = subprocess.run(
-        program, input=json.dumps(_spec(host)), env=_home(), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1, done.stdout
-    assert words in done.stderr
+    real = getattr(snapshot, step)
+    with pytest.MonkeyPatch.context() as patched:
+
+        def changing(*given: Any) -> Any:
+            found = real(*given)
+            change(patched, host.disk / "tool", given)
+            return found
+
+        patched.setattr(snapshot, step, changing)
+        with pytest.raises(RefusedError, match=words):
+            disk_end.delete(_spec(host))
     assert host.disk.exists()
     assert not disk.aside(host.disk).exists()
-    assert host.answer("disk-delete", _spec(host))["deleted"], "as it is now, it can be copied"
+    assert disk_end.delete(_spec(host))["deleted"], "as it is now, it can be copied"
 
 
 def test_no_instance_starts_without_its_disk(host: Host) -> None:
