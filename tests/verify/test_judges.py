@@ -87,6 +87,18 @@ def test_a_doubled_or_reordered_value_never_passes(check: str, data: st.DataObje
     assert judged(BY_NAME[check], measured, asked).word != PASSED, path
 
 
+@given(st.data())
+@pytest.mark.parametrize("check", ["inventory", "counters", "telemetry", "ranks"])
+def test_one_that_stands_in_for_another_never_passes(check: str, data: st.DataObject) -> None:
+    """A list of the right length that has one card or rank twice and another not at all."""
+    measured, asked = sample(check)
+    lists = [path for path in _places(measured) if path[-1] in ("gpus", "cards", "heard")]
+    found = _at(measured, data.draw(st.sampled_from(lists)))
+    one, other = data.draw(st.permutations(range(len(found))))[:2]
+    found[one] = copy.deepcopy(found[other])
+    assert judged(BY_NAME[check], measured, asked).word != PASSED, (one, other)
+
+
 @pytest.mark.parametrize("check", [name for name, module in BY_NAME.items() if not module.IN_LAUNCHER])
 def test_every_rank_must_be_there_once_and_no_other(check: str) -> None:
     measured, asked = sample(check)

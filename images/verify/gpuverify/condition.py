@@ -83,6 +83,9 @@ def cards(seen: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[Verdic
     """Yield what is wrong with the cards that were ordered."""
     if seen["nvml"] == OPEN and len(seen["cards"]) < wanted["count"]:
         yield could_not_run(f"NVML shows {len(seen['cards'])} cards, {wanted['count']} declared")
+    places = [card["bus_id"] for card in seen["cards"] if card["bus_id"] != NOT_READABLE]
+    if len(set(places)) != len(places):
+        yield could_not_run("NVML lists a card twice")
     for index, card in enumerate(seen["cards"][: wanted["count"]]):
         for words, cause in (*_identity(card, wanted), *_health(card, wanted), *_links(card, wanted)):
             yield failed(f"GPU {index}: {words}", cause, index)
