@@ -22,6 +22,10 @@ INFORMATION = {"first", "pid", "ecc", "mig", "driver", "cpus", "problem", "prope
 """Keys that are told and not judged."""
 BAD = [None, math.nan, math.inf, -math.inf, -1, -1.5, "", "nan", [], {}, True]
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv")
+BY_INDEX = ("inventory", "counters", "telemetry", "transport")
+"""Their lists are of cards that say which they are, or of what a log names: the order says nothing."""
+SINGLE = ("first_cuda", "memory")
+"""One answer a rank, no list."""
 TIMED = (*COLLECTIVES, "matmul", "pairs", "burn", "host_copies")
 
 
@@ -69,9 +73,7 @@ def test_a_missing_value_never_passes(check: str, data: st.DataObject) -> None:
 
 
 @given(st.data())
-@pytest.mark.parametrize(
-    "check", [*COLLECTIVES, "matmul", "fp8_matmul", "ranks", "ddp_step", "fsdp_step", "pairs", "half_sums"]
-)
+@pytest.mark.parametrize("check", [name for name in BY_NAME if name not in (*BY_INDEX, *SINGLE)])
 def test_a_doubled_or_reordered_value_never_passes(check: str, data: st.DataObject) -> None:
     measured, asked = sample(check)
     lists = [path for path in _places(measured) if isinstance(_at(measured, path), list) and _at(measured, path)]
@@ -220,6 +222,13 @@ def test_another_card_than_was_ordered_fails(change: dict[str, Any], words: str)
     verdict = judged(BY_NAME["inventory"], measured, asked)
     assert (verdict.word, verdict.rank) == (FAILED, 1)
     assert words in verdict.reason
+
+
+@pytest.mark.parametrize("mode", ["enabled", True, "", 1, "nan"])
+def test_a_mode_of_mig_that_nobody_knows_never_passes(mode: Any) -> None:
+    measured, asked = sample("inventory")
+    measured[0]["gpus"][1]["mig"] = mode
+    assert judged(BY_NAME["inventory"], measured, asked).word == "could_not_run"
 
 
 def test_seven_of_eight_fail_and_none_could_not_run() -> None:

@@ -66,6 +66,13 @@ def test_words_fit_the_screen(tmp_path: Path) -> None:
     )
 
 
+def test_logs_of_which_none_could_be_read_are_called_nothing_good(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(b"PK\x03\x04 an archive")
+    done = _doctor("a.log", "gone.log", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout.decode().startswith("Nothing could be read")
+
+
 @pytest.mark.parametrize(
     ("content", "code", "words"),
     [

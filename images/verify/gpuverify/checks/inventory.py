@@ -9,6 +9,8 @@ from gpuverify import condition, machine, sight
 from gpuverify.verdicts import Asked, Measured, Verdict, could_not_run, failed, good, is_name, is_positive
 
 IN_LAUNCHER = True
+_WHOLE = ("Disabled", None)
+"""The modes of MIG in which a card is all there: off, or unknown to it."""
 _UPGRADED = "the driver's package was upgraded and its module not: reboot, or reload it"
 
 
@@ -75,6 +77,8 @@ def _odd(index: int, gpu: Mapping[str, Any], wanted: Mapping[str, Any]) -> Verdi
         return failed(
             f"GPU {index} is split (MIG on)", "a part of a card: `nvidia-smi -mig 0`, or order a whole one", index
         )
+    if gpu["mig"] not in _WHOLE:
+        return could_not_run(f"GPU {index}: MIG is {gpu['mig']!r}, expected Enabled or Disabled", rank=index)
     if not is_positive(memory):
         return could_not_run(f"GPU {index}: memory not readable (got {memory!r})", rank=index)
     if not low <= memory <= high:

@@ -55,8 +55,10 @@ def _nothing(report: Mapping[str, Any]) -> Iterator[str]:
         yield "No known symptom. What is wrong here is unknown to this catalogue."
     elif not report["unread"]:
         yield "No known symptom, and no line that looks like trouble."
-    else:
+    elif report["read"]["files"] > _never_opened(report):
         yield "No known symptom in what could be read."
+    else:
+        yield "Nothing could be read: there may be any trouble in it."
 
 
 def _unknown(report: Mapping[str, Any]) -> Iterator[str]:
