@@ -53,7 +53,7 @@ def test_reap_then_sweep(project: Project) -> None:
     assert [(one["name"], one["per_month"]) for one in swept["survivors"]] == [("data", "0.1")]
     assert told(project, "survivors", code=0)["survivors"][0]["back"] == "./burnin up -s t"
     parts = {row["part"] for row in told(project, "account", code=0)["rows"]}
-    assert parts == {"compute", "storage"}
+    assert parts == {"compute", "verification", "storage"}
 
     shutil.rmtree(project.root)  # the disk, its register, the ledger: everything that is left
     (missed,) = told(project, "sweep", code=1)["vanished"]
