@@ -9,9 +9,11 @@ import pytest
 
 from gpuverify.doctor.catalog import SYMPTOMS
 from gpuverify.doctor.symptom import ANY
-from tests.verify.doctor.cases import CASES, FIXTURES, diagnosed, logs
+from tests.verify.doctor.cases import CASES, FIXTURES, NOISE, diagnosed, logs, woven
 
 ROWS = {row.id: row for row in SYMPTOMS}
+ALONE = [case for case in CASES if case.stem.startswith("positive") and len(logs(case)) == 1]
+"""Where several logs tell it together, their names are part of the case."""
 
 
 def _id(case: Path) -> str:
@@ -29,6 +31,28 @@ def test_case(case: Path) -> None:
     assert not found[0].follows
     unrelated = [one for one in ids[1:] if not {wanted, ANY} & set(ROWS[one].follows)]
     assert unrelated == []
+
+
+@pytest.mark.parametrize("noise", NOISE, ids=lambda noise: noise.stem)
+@pytest.mark.parametrize("case", CASES, ids=_id)
+def test_noise_hides_nothing_and_finds_nothing(case: Path, noise: Path) -> None:
+    mixed = {name: woven(text, noise) for name, text in logs(case).items()}
+    ids = [one.symptom.id for one in diagnosed(mixed).findings]
+    if case.stem.startswith("negative"):
+        assert case.parent.name not in ids
+    else:
+        assert ids[:1] == [case.parent.name]
+
+
+@pytest.mark.parametrize("case", ALONE, ids=_id)
+def test_whichever_rank_says_it(case: Path) -> None:
+    """The log's name tells the rank of what names none; the finding is the same, and names that rank."""
+    (text,) = logs(case).values()
+    told = [diagnosed({f"rank-{rank}.log": text}).findings[0] for rank in (0, 5)]
+    assert [one.symptom.id for one in told] == [case.parent.name] * 2
+    first, other = ([hit.rank for hit in one.evidence] for one in told)
+    assert [rank for rank in first if rank is not None] != []
+    assert all(one == another or (one, another) == (0, 5) for one, another in zip(first, other, strict=True))
 
 
 def test_every_symptom_has_its_fixtures() -> None:
