@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from components.catalog import durations
@@ -40,6 +40,8 @@ class PlanRequest:
     """At level `soak`, how long the hunt goes on."""
     folders: tuple[str, ...] = ()
     """Where the experiment's disks are found on the machine."""
+    least_mb_s: Mapping[str, int] = field(default_factory=dict)
+    """By folder, in MB/s: what the user asks of its disk."""
     only: tuple[str, ...] = ()
     """Checks that were asked for, to run with what they need; empty: all."""
     skip: tuple[str, ...] = ()
@@ -150,6 +152,7 @@ def _row(check: Check, request: PlanRequest, ranks: int) -> dict[str, Any]:
         params["soak_s"] = 60 * request.soak_minutes
     if "folders" in params:
         params["folders"] = list(request.folders)
+        params |= {"least_mb_s": dict(request.least_mb_s)} if request.least_mb_s else {}
     if "sizes" in params:
         params["sizes"] = [*params["sizes"], *([known.size] if known and known.size else [])]
     length = (durations.REHEARSAL if request.gpu_model is None else durations.GPU)[check.name]

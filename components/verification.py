@@ -102,6 +102,9 @@ def _plan(args: VerificationArgs, half: str) -> dict[str, Any]:
             gpu_count=args.machine.count,
             log_dir=args.platform.logs(half),
             folders=tuple(args.platform.folder(disk) for disk in args.experiment.disks),
+            least_mb_s={
+                args.platform.folder(disk): disk.least_mb_s for disk in args.experiment.disks if disk.least_mb_s
+            },
             accept_no_expectation=verification.accept_no_expectation,
             soak_minutes=verification.soak_minutes,
             transport=None if network is None else network.model_dump(),

@@ -73,6 +73,12 @@ class Disk(Section):
         "Where programs in a container find it.",
         rule="no two overlap; none hides a folder of the system",
     )
+    least_mb_s: Annotated[int, Field(ge=1, le=1_000_000), WHOLE] | None = told(
+        None,
+        "The least that it must take and give back, past the page cache; a slower one fails the proof.",
+        unit="MB/s",
+        unset="how fast it is is told, not judged",
+    )
     disk_class: Word | None = told(
         None,
         "Storage class of the platform.",

@@ -6,7 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
+from components.plan import PlanRequest, make_plan
 from gpuverify.checks import BY_NAME, storage
 from gpuverify.judging import judged
 from gpuverify.verdicts import COULD_NOT_RUN, FAILED, PASSED, Asked, Verdict
@@ -55,3 +58,34 @@ def test_what_cannot_be_tried_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(os, "statvfs", lambda _: full)
     assert (_judged(tmp_path).word, "4096 bytes free" in _judged(tmp_path).reason) == (COULD_NOT_RUN, True)
     assert _judged().word == COULD_NOT_RUN
+
+
+def _of(least: object, write_s: float, read_s: float, *, direct: bool = True) -> Verdict:
+    disk = {"folder": "/d", "bytes": SIZE, "direct": direct, "write_s": write_s, "read_s": read_s, "wrong": 0}
+    asked = Asked(ranks=2, params={"folders": ["/d"], "bytes": SIZE, "least_mb_s": {"/d": least}})
+    return judged(BY_NAME["storage"], {0: {"disks": [disk]}}, asked)
+
+
+@given(least=st.integers(1, 10**6), write=st.floats(1e-3, 1e3), read=st.floats(1e-3, 1e3))
+def test_a_disk_slower_than_asked_for_either_way_fails(least: int, write: float, read: float) -> None:
+    allowed_s = SIZE / 1e6 / least
+    verdict = _of(least, write * allowed_s, read * allowed_s)
+    assume(not any(0.999 < one < 1.001 for one in (write, read)))
+    assert verdict.word == (FAILED if max(write, read) > 1 else PASSED)
+    assert (f"at least {least} MB/s" in verdict.reason) == (verdict.word == FAILED)
+
+
+@pytest.mark.parametrize("least", [0, -1, float("nan"), float("inf"), "100", True, []])
+def test_a_speed_that_is_none_or_nobody_knows_is_no_pass(least: object) -> None:
+    assert _of(least, 0.001, 0.001).word == COULD_NOT_RUN
+    assert "page cache" in _of(1, 0.001, 0.001, direct=False).reason
+
+
+@pytest.mark.parametrize("least", [{}, {"/disks/data": 500}])
+def test_the_plan_says_the_least_where_the_user_does(least: dict[str, int]) -> None:
+    request = PlanRequest(
+        experiment="x", half="cuda", level="quick", gpu_model=None, gpu_count=2, log_dir="/x",
+        accept_no_expectation=False, folders=("/disks/data",), least_mb_s=least,
+    )  # fmt: skip
+    (row,) = (row for row in make_plan(request)["checks"] if row["name"] == "storage")
+    assert row["params"].get("least_mb_s", {}) == least

@@ -98,24 +98,50 @@ def _read(file: int, size: int) -> tuple[float, int]:
 
 
 def judge(measured: Measured, asked: Asked) -> Verdict:
-    """Every disk gave back what it took; how fast is told, and judged only where the plan has a floor."""
+    """Every disk gave back what it took; how fast is told, and judged only where the plan says the least."""
     disks, size = measured[0]["disks"], asked.params["bytes"]
     if [disk["folder"] for disk in disks] != list(asked.params["folders"]) or not disks:
         return could_not_run("not every disk was tried")
-    for disk in disks:
-        folder = disk["folder"]
-        if "problem" in disk:
-            return could_not_run(f"{folder}: {disk['problem']}", "free some space, or mend the mount")
-        if is_count(disk["wrong"]) and disk["wrong"] > 0:
-            said = f"{folder}: {disk['wrong']} of {size // _BLOCK} blocks came back wrong"
-            return failed(said, "the disk loses or changes data: keep nothing on it")
-        if disk["wrong"] != 0 or disk["bytes"] != size or not all(is_positive(disk[w]) for w in ("write_s", "read_s")):
-            return could_not_run(f"{folder}: not wholly written and read")
-        if not isinstance(disk["direct"], bool):
-            return could_not_run(f"{folder}: nobody knows whether the page cache answered")
+    for look in (_against, _slow):
+        for disk in disks:
+            if (bad := look(disk, asked.params)) is not None:
+                return bad
     speeds = {Path(disk["folder"]).name: _speeds(disk, size) for disk in disks}
     slowest = min(one["write_gb_s"] for one in speeds.values())
     return good({"write_gb_s": slowest, "by_disk": speeds})
+
+
+def _against(disk: Mapping[str, Any], params: Mapping[str, Any]) -> Verdict | None:
+    """Return what speaks against a disk's data, or against what was measured; None when there is nothing."""
+    folder, size = disk["folder"], params["bytes"]
+    if "problem" in disk:
+        return could_not_run(f"{folder}: {disk['problem']}", "free some space, or mend the mount")
+    if is_count(disk["wrong"]) and disk["wrong"] > 0:
+        said = f"{folder}: {disk['wrong']} of {size // _BLOCK} blocks came back wrong"
+        return failed(said, "the disk loses or changes data: keep nothing on it")
+    if disk["wrong"] != 0 or disk["bytes"] != size or not all(is_positive(disk[w]) for w in ("write_s", "read_s")):
+        return could_not_run(f"{folder}: not wholly written and read")
+    if not isinstance(disk["direct"], bool):
+        return could_not_run(f"{folder}: nobody knows whether the page cache answered")
+    return None
+
+
+def _slow(disk: Mapping[str, Any], params: Mapping[str, Any]) -> Verdict | None:
+    """Return what speaks against a disk of which the user asks a speed, each way; None when it is as fast."""
+    folder, size = disk["folder"], params["bytes"]
+    if folder not in (wanted := params.get("least_mb_s", {})):
+        return None
+    least = wanted[folder]
+    asked = f"at least {least} MB/s asked for"
+    if not is_positive(least):
+        return could_not_run(f"{folder}: {asked}, expected a number above 0")
+    if not disk["direct"]:
+        return could_not_run(f"{folder}: {asked}, and the page cache may have answered: no speed of the disk is known")
+    write, read = (size / disk[way] / 1e6 for way in ("write_s", "read_s"))
+    if min(write, read) >= float(str(least)):
+        return None
+    said = f"{folder}: writes {write:.3g} MB/s, reads {read:.3g} MB/s, {asked}"
+    return failed(said, "not the class of storage that was ordered, or others are at work on it")
 
 
 def _speeds(disk: Mapping[str, Any], size: int) -> dict[str, Any]:
