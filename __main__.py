@@ -8,9 +8,11 @@ from pathlib import Path
 import pulumi
 
 from components.farewell import end_without_words
+from components.head_start import give_a_head_start
 
 gc.disable()  # a program of a second, whose modules all live to its end
 end_without_words()  # before the imports that take their time
+give_a_head_start("command")
 
 from components.build import build  # noqa: E402
 from components.config import ConfigErrors  # noqa: E402
