@@ -141,7 +141,7 @@ def _expected_s(rows: list[dict[str, Any]], rehearsal: bool) -> float:  # noqa: 
 
 def _row(check: Check, request: PlanRequest, ranks: int) -> dict[str, Any]:
     """One check's row; a known measurement adds the size at which it was taken, which then is the judged one."""
-    params = dict(check.rehearsal if request.gpu_model is None else check.gpu)
+    params = _asked_of(check, request)
     known = lookup(request.gpu_model, check.name, request.gpu_count) if request.gpu_model else None
     if "iterations" in params:
         params["iterations"] *= _ITERATIONS[request.level]
@@ -164,6 +164,12 @@ def _row(check: Check, request: PlanRequest, ranks: int) -> dict[str, Any]:
         "params": params,
         "floors": _floors(check, request, known),
     }
+
+
+def _asked_of(check: Check, request: PlanRequest) -> dict[str, Any]:
+    if request.gpu_model is None:
+        return dict(check.rehearsal)
+    return {**check.gpu, **(check.deeper if request.level != "quick" else {})}
 
 
 def _floors(check: Check, request: PlanRequest, known: Measured | None) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +25,8 @@ class Check:
     """Parameters on GPUs at level `quick`. Sizes in bytes."""
     rehearsal: Mapping[str, Any]
     """Parameters on CPU: the same code, smaller."""
+    deeper: Mapping[str, Any] = field(default_factory=dict)
+    """What the levels above `quick` ask for instead on GPUs."""
     least_ranks: int = 1
     """With fewer devices there is nothing to measure, and the plan leaves the check out."""
     floor: str | None = None
@@ -78,7 +80,7 @@ CHECKS = (
           deadline_s=120, gpu={"least_share": 0.95, "most_bytes": 0}, rehearsal={"least_share": 0, "most_bytes": 16 * MIB}),
     Check(name="burn", half="cuda", proves="under full load every device computes the same bits and keeps its speed",
           requires=("matmul",), deadline_s=120, floor="tflops", floor_needed=False, headline=("tflops",),
-          gpu={"size": 8192, "windows": 20, "window_s": 0.5, "dtype": "bfloat16", "most_drop": 0.15},
+          gpu={"size": 8192, "windows": 4, "window_s": 0.5, "dtype": "bfloat16", "most_drop": 0.15}, deeper={"windows": 20},
           rehearsal={"size": 256, "windows": 4, "window_s": 0.05, "dtype": "float32", "most_drop": 0}),
     Check(name="ranks", half="nccl", proves="every rank is there once and has a device of its own", requires=(),
           deadline_s=90, gpu={}, rehearsal={}),

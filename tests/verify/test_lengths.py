@@ -17,7 +17,7 @@ from components.plan import HALVES, make_plan
 from tests.verify.conftest import request, run_program
 
 JOINED = [None, *(name for name, row in GPUS.items() if row.nvlinks), "NVIDIA Something New"]
-FITS_S = {"quick": 60, "full": 60}
+FITS_S = {"quick": 45, "full": 60}
 """Eight cards on one board, one disk, no network of its own."""
 ROAD = {"path": "ib", "nics": 8, "nic_gbit_s": 400}
 
@@ -72,6 +72,8 @@ def test_more_to_do_takes_longer(tmp_path: Path) -> None:
 
     for name in ("all_reduce", "pairs", "half_sums", "host_copies"):
         assert seconds(1, name, level="quick") < seconds(1, name, level="full") < seconds(1, name, level="soak")
+    assert seconds(0, "burn", level="quick") < 3
+    assert seconds(0, "burn", level="full") == seconds(0, "burn", level="soak") > 10
     assert seconds(0, "storage", folders=("/a", "/b")) == 2 * seconds(0, "storage", folders=("/a",))
     assert seconds(1, "transport") + 20 < seconds(1, "transport", transport=ROAD), "two more starts"
     assert seconds(1, "all_gather") > seconds(1, "broadcast"), "16 GiB are measured too, since a figure is known there"
