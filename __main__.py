@@ -1,13 +1,11 @@
 """The stack: load the config, build, export."""
 
 import gc
-import os
-import sys
 from pathlib import Path
 
 import pulumi
 
-from components.farewell import end_without_words
+from components.farewell import end_with, end_without_words
 from components.head_start import give_a_head_start
 
 gc.disable()  # a program of a second, whose modules all live to its end
@@ -24,9 +22,6 @@ try:
     good = baseline_of(experiment, Path.cwd())
     outputs = build(platform_of(experiment, Path.cwd()), secrets_of(experiment), good)
 except ConfigErrors as errors:
-    if "BURNIN_DEBUG" in os.environ:
-        raise
-    pulumi.log.error(str(errors))
-    sys.exit(32)  # the engine's own word for «told already»: nothing is added to the message
+    end_with(errors)
 for name, value in outputs.items():
     pulumi.export(name, value)
