@@ -41,8 +41,9 @@ def judge(measured: Measured, asked: Asked) -> Verdict:
     cards = found["cards"][: len(wanted)] if asked.gpu else found["cards"]
     if len(cards) < len(wanted):
         return could_not_run(f"{len(cards)} cards were sampled, {len(wanted)} declared")
-    if [card["gpu"] for card in cards] != wanted:
-        return could_not_run(f"samples of {[card['gpu'] for card in cards]!r:.100}")
+    names = [card["gpu"] for card in cards]
+    if names != wanted or any(isinstance(name, bool) for name in names):
+        return could_not_run(f"samples of {names!r:.100}")
     problems = [problem for card in cards if (problem := _spoiled(card, found) or _held_down(card, asked))]
     if problems:
         return min(problems, key=lambda verdict: verdict.word != "failed")

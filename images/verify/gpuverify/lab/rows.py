@@ -2,63 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gpuverify.lab import receipts, spoils
+from gpuverify.lab.row import JUDGE, LAUNCHER, PARAMS, RANKS, STEADY, Row
 from gpuverify.lab.samples import CHECKS as RECORDED
 from gpuverify.verdicts import COULD_NOT_RUN, FAILED, PASSED
-
-RANKS, LAUNCHER, JUDGE = "ranks", "launcher", "judge"
-"""Where: real rank processes over gloo; the real launcher over scripted ranks; the judge over a changed recording."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One fault and one check that must find it; no fault is a clean run, which must pass."""
-
-    fault: str | None
-    check: str
-    where: str
-    expected: str
-    says: str = ""
-    """Pattern that the reason must hold; `{victim}` is the rank that was hit. Empty: the reason must be empty, too."""
-    part: tuple[str, ...] = ()
-    """Of the scripted victim: what it does instead of answering."""
-    spoil: Callable[[dict[int, Any], int], object] | None = None
-    """Of a recording: how it is changed, given the rank or card that has the fault."""
-    recording: Callable[[], receipts.Recording] | None = None
-    """What was recorded, where the fault is in the recording itself; None: the good recording of the check."""
-
-
-_KIB, _MIB = 2**10, 2**20
-_LOOP = {"sizes": [8 * _KIB, 256 * _KIB], "warmups": 5, "iterations": 3}
-_STEP = {"batch": 4, "width": 16}
-_HUNT = {"sizes": [8 * _KIB], "warmups": 1, "iterations": 8}
-PARAMS: Mapping[str, Mapping[str, Any]] = {
-    "first_cuda": {"elements": 2**10},
-    "matmul": {"size": 96, "warmups": 1, "iterations": 2, "dtype": "float32"},
-    "fp8_matmul": {"size": 96, "warmups": 1, "iterations": 2},
-    "burn": {"size": 64, "windows": 8, "window_s": 0.002, "dtype": "float32", "most_drop": 0},
-    "memory": {"least_share": 0, "most_bytes": _MIB},
-    "ranks": {},
-    "host_copies": {"size": 64 * _KIB, "warmups": 1, "iterations": 2},
-    "pairs": {"sizes": [64 * _KIB], "warmups": 1, "iterations": 2},
-    **dict.fromkeys(("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv"), _LOOP),
-    "half_sums": {"sizes": [8 * _KIB, 64 * _KIB], "warmups": 1, "iterations": 2},
-    "transport": {"size": 256 * _KIB, "warmups": 1, "iterations": 3, "loops": [], "loop_deadline_s": 60},
-    "soak": {
-        "soak_s": 0.01,
-        "most_drop": 0,
-        "burn": {"size": 32, "windows": 2, "window_s": 0.001, "dtype": "float32", "most_drop": 0},
-        "memory": {"least_share": 0, "most_bytes": _MIB},
-        **dict.fromkeys(("all_reduce", "all_gather", "all_to_all"), _HUNT),
-    },
-    "ddp_step": _STEP,
-    "fsdp_step": _STEP,
-}
-"""What the real rank processes are asked for: small, for many rounds."""
 
 _MOVES = ("all_gather", "all_to_all", "broadcast", "send_recv", "pairs")
 _SUMS = ("all_reduce", "reduce_scatter")
@@ -137,8 +86,25 @@ _TIMED = (
     "pairs",
     "host_copies",
 )
-FLOOR_SHARE = 0.9
-"""Of the recording's own figure: the floor that the lab sets for it."""
+
+_BELOW = r", floor .*expected"
+_HEATS = {"most_drop": 0.15}
+
+
+def _steady(fault: str | None, expected: str, says: str, *checks: str, **params: Any) -> tuple[Row, ...]:
+    return tuple(
+        Row(fault=fault, check=check, where=STEADY, expected=expected, says=says, params=params) for check in checks
+    )
+
+
+_OVER_STEADY_RANKS = (
+    *_steady(None, PASSED, "", *_TIMED),
+    *_steady(None, PASSED, "", "burn", **_HEATS),
+    *_steady("slow_rank", FAILED, _BELOW, *(check for check in _TIMED if check != "pairs")),
+    *_steady("slow_rank", FAILED, "every pair of rank {victim}: .*" + _BELOW, "pairs"),
+    *_steady("slow_rank", FAILED, _BELOW, "burn", **_HEATS),
+    *_steady("slow_later", FAILED, "rank {victim} slowed from .* to", "burn", **_HEATS),
+)
 
 _CONDITIONS = (
     ("another PCI device", spoils.condition(pci_device="2331"), "GPU {victim}: PCI device 2331"),
@@ -194,10 +160,8 @@ _SOAKED = (
 
 _OVER_JUDGE = (
     *(Row(fault=None, check=check, where=JUDGE, expected=PASSED) for check in RECORDED),
-    *_spoiled("a rank 20 % slow", spoils.slowed(1.25), r", floor .*expected", *_TIMED, "burn"),
-    *_spoiled("just under the floor", spoils.slowed(1 / 0.899), r", floor .*expected", *_TIMED),
+    *_spoiled("just under the floor", spoils.slowed(1 / 0.899), _BELOW, *_TIMED),
     *_spoiled("just over the floor", spoils.slowed(1 / 0.901), "", *_TIMED, expected=PASSED),
-    *_spoiled("slow after a while", spoils.slowed(1.25, 0.5), "rank {victim} slowed from .* to", "burn"),
     *_spoiled("a rank missing", spoils.lost, r"ranks \[{victim}\] measured nothing", *_TIMED, expected=COULD_NOT_RUN),
     *_spoiled("a rank too many", spoils.doubled, "measured nothing", *_TIMED, expected=COULD_NOT_RUN),
     *_spoiled("a timing is NaN", spoils.untimed, "rank|timed", *_TIMED, expected=COULD_NOT_RUN),
@@ -282,4 +246,4 @@ _OVER_ROADS = (
     _recorded("unreadable counters", receipts.unreadable, "readable|counters|shown", COULD_NOT_RUN),
 )
 
-ROWS: tuple[Row, ...] = (*_OVER_RANKS, *_OVER_LAUNCHER, *_OVER_JUDGE, *_OVER_ROADS)
+ROWS: tuple[Row, ...] = (*_OVER_RANKS, *_OVER_STEADY_RANKS, *_OVER_LAUNCHER, *_OVER_JUDGE, *_OVER_ROADS)

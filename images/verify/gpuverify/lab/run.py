@@ -16,9 +16,10 @@ from typing import Any
 
 from gpuverify import launcher
 from gpuverify.checks import BY_NAME
-from gpuverify.faults import victim
+from gpuverify.faults.victims import victim
 from gpuverify.judging import judged
-from gpuverify.lab.rows import FLOOR_SHARE, JUDGE, LAUNCHER, PARAMS, RANKS, ROWS, Row
+from gpuverify.lab.row import FLOOR_SHARE, JUDGE, LAUNCHER, PARAMS, RANKS, STEADY, Row
+from gpuverify.lab.rows import ROWS
 from gpuverify.lab.samples import sample
 from gpuverify.prove import Proof
 from gpuverify.verdicts import NO_EXPECTATION, PASSED, REHEARSED, Asked, Verdict, could_not_run
@@ -35,8 +36,8 @@ def run(rounds: int, seed: int) -> dict[str, Any]:
     """Return {schema, rounds, seed, rows, false_passes, false_alarms}, see docs/schemas/faults.json."""
     seeds = range(seed, seed + rounds)
     found: dict[int, list[tuple[int, Verdict]]] = {}
-    for where, go in ((RANKS, _over_ranks), (LAUNCHER, _over_launcher), (JUDGE, _over_judge)):
-        cases = [(index, one) for one in seeds for index, row in enumerate(ROWS) if row.where == where]
+    for wheres, go in (((RANKS, STEADY), _over_ranks), ((LAUNCHER,), _over_launcher), ((JUDGE,), _over_judge)):
+        cases = [(index, one) for one in seeds for index, row in enumerate(ROWS) if row.where in wheres]
         for (index, one), verdict in zip(cases, go([(ROWS[index], one) for index, one in cases]), strict=True):
             found.setdefault(index, []).append((one, verdict))
     rows = [_told(row, found[index]) for index, row in enumerate(ROWS)]
@@ -51,13 +52,14 @@ def run(rounds: int, seed: int) -> dict[str, Any]:
 
 
 _Cases = list[tuple[Row, int]]
+_Measured = Mapping[int, Any]
 
 
 def _over_ranks(cases: _Cases) -> list[Verdict]:
     """One set of rank processes measures all cases: importing torch takes longer than any of them."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        work = [(seed, row.fault, row.check, PARAMS[row.check]) for row, seed in cases]
+        work = [_case(row, seed) for row, seed in cases]
         (folder / "cases.json").write_text(json.dumps(work))
         ranks = [_start(folder, rank) for rank in range(_WORLD)]
         try:
@@ -70,9 +72,36 @@ def _over_ranks(cases: _Cases) -> list[Verdict]:
             for rank in ranks:
                 rank.kill()
                 rank.wait()
-    asked = (Asked(ranks=_WORLD, params=PARAMS[row.check]) for row, _ in cases)
-    measured = ({rank: answers[rank][index] for rank in range(_WORLD)} for index in range(len(cases)))
-    return [judged(BY_NAME[row.check], m, a) for (row, _), m, a in zip(cases, measured, asked, strict=True)]
+    measured = [{rank: answers[rank][index] for rank in range(_WORLD)} for index in range(len(cases))]
+    good = {
+        (row.where, row.check, seed): m for (row, seed), m in zip(cases, measured, strict=True) if row.fault is None
+    }
+    return [_held(row, m, good[row.where, row.check, seed]) for (row, seed), m in zip(cases, measured, strict=True)]
+
+
+def _case(row: Row, seed: int) -> dict[str, Any]:
+    return {"where": row.where, "seed": seed, "fault": row.fault, "check": row.check, "params": _params(row)}
+
+
+def _params(row: Row) -> dict[str, Any]:
+    return {**PARAMS[row.check], **row.params}
+
+
+def _held(row: Row, measured: _Measured, good: _Measured) -> Verdict:
+    """By a steady clock, against floors from the clean run of the same round."""
+    asked = Asked(ranks=_WORLD, params=_params(row))
+    figures = sample(row.check)[1].floors or {} if row.where == STEADY else {}
+    return judged(BY_NAME[row.check], measured, _with_floors(asked, figures, row.check, good))
+
+
+def _with_floors(asked: Asked, figures: Iterable[str], check: str, good: _Measured) -> Asked:
+    """Each floor is a share of what the good measurement reaches, so that a fault can be put just beside it."""
+    found = judged(BY_NAME[check], good, replace(asked, floors={})).figures
+    floors = {
+        figure: {"least": found[figure] * FLOOR_SHARE, "expected": found[figure], "source": "a good run"}
+        for figure in figures
+    }
+    return replace(asked, floors=floors)
 
 
 def _start(folder: Path, rank: int) -> subprocess.Popen[bytes]:
@@ -138,22 +167,18 @@ def _over_judge(cases: _Cases) -> list[Verdict]:
 
 
 def _spoiled(row: Row, seed: int) -> Verdict:
-    """The floor is a share of what the recording itself reaches, so that a fault can be put just beside it."""
     if row.recording:
         return judged(BY_NAME[row.check], *row.recording())
     measured, asked = sample(row.check)
-    floors = {}
-    for figure in asked.floors or {}:
-        value = judged(BY_NAME[row.check], measured, asked).figures[figure]
-        floors[figure] = {"least": value * FLOOR_SHARE, "expected": value, "source": "the recording"}
+    held = _with_floors(asked, asked.floors or {}, row.check, measured)
     if row.spoil:
         row.spoil(measured, victim(asked.ranks, seed))
-    return judged(BY_NAME[row.check], measured, replace(asked, floors=floors))
+    return judged(BY_NAME[row.check], measured, held)
 
 
 def _told(row: Row, found: Iterable[tuple[int, Verdict]]) -> dict[str, Any]:
     """One row of the table; `verdict` and `diagnosis` are those of the first round that went wrong, else of the last."""
-    ranks = {RANKS: _WORLD, LAUNCHER: 2, JUDGE: sample(row.check)[1].ranks}[row.where]
+    ranks = {RANKS: _WORLD, STEADY: _WORLD, LAUNCHER: 2, JUDGE: sample(row.check)[1].ranks}[row.where]
     rounds = [(verdict, _right(row, verdict, victim(ranks, seed))) for seed, verdict in found]
     verdict = next((verdict for verdict, right in rounds if not right), rounds[-1][0])
     bad = row.expected not in _NOT_BAD

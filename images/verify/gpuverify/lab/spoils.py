@@ -15,12 +15,11 @@ def rows_of(one: Mapping[str, Any]) -> list[dict[str, Any]]:
     return list(one.get("rows") or one.get("windows") or one.get("peers", {}).values() or [one])
 
 
-def slowed(by: float, start: float = 0.0) -> Callable[[_Measured, int], None]:
-    """Make one rank `by` times slower, from a share `start` of its rows on."""
+def slowed(by: float) -> Callable[[_Measured, int], None]:
+    """Make one rank `by` times slower."""
 
     def does(measured: _Measured, hit: int) -> None:
-        rows = rows_of(measured[hit])
-        for row in rows[int(start * len(rows)) :]:
+        for row in rows_of(measured[hit]):
             seconds = row["seconds"]
             row["seconds"] = [one * by for one in seconds] if isinstance(seconds, list) else seconds * by
 
