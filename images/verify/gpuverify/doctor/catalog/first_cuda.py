@@ -20,7 +20,7 @@ FIRST_CUDA = (
             ),
             way(r"No devices were found"),
         ),
-        yields_to=("D01", "D02", "D03", "D04", "D05", "D06", "D08", "D10", "D11", "R20-2", "R20-9"),
+        yields_to=("D01", "D03", "D04", "D05", "D06", "D08", "D10", "D11", "R20-2", "R20-9"),
         cause="The container was started without a GPU request, or CUDA_VISIBLE_DEVICES hides the cards; seldom "
         "the driver.",
         fix="In this order: `--gpus all` (or the pod's nvidia.com/gpu limit), CUDA_VISIBLE_DEVICES, "
@@ -56,7 +56,7 @@ FIRST_CUDA = (
             way((r"NVIDIA_DRIVER_CAPABILITIES=utility\s*$",), r"is_available\(\).{0,12}False"),
             way((r"CUDA Version: N/A",), r"is_available\(\).{0,12}False"),
         ),
-        yields_to=("R20-9", "D01", "D02", "D04", "D08"),
+        yields_to=("R20-9", "D01", "D04", "D08"),
         cause="The driver's capabilities are limited to `utility`: nvidia-smi works, the compute libraries are "
         "not mounted. Or a "
         "plain base image that does not set the variables.",

@@ -128,7 +128,7 @@ START = (
             ),
             way((r"29500.{0,80}[Aa]ddress already in use", r"[Aa]ddress already in use.{0,80}29500")),
         ),
-        never=(r"errno: 97", r"not supported by protocol"),
+        never=(r"errno: 97",),
         cause="Another run has the default port, mostly a leftover of an earlier one; or the port was set where "
         "the launcher ignores it.",
         fix="End the leftover, or a free port for each run (`--rdzv-endpoint=localhost:0`, `--standalone`).",
