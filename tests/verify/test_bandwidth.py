@@ -60,14 +60,12 @@ def test_the_formulas_give_what_nccl_tests_printed(row: Printed) -> None:
         assert high >= least, (printed, low, high)
 
 
-def test_every_collective_has_a_printed_row_or_is_named_as_without() -> None:
-    seen = {row.operation for row in ROWS}
-    assert seen.isdisjoint(NOT_FOUND)
-    for operation in seen | set(NOT_FOUND):
-        assert 0 < factor(operation, 8) < 2
+def test_every_collective_has_a_printed_row_of_three_ranks_or_more_or_is_named_as_without() -> None:
+    """Of two ranks 1 and 2(n-1)/n are the same, so that a row of two lets one pass for the other."""
     with_formula = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "all_to_all_v", "gather", "scatter",
                     "broadcast", "reduce", "send_recv", "hypercube"}  # fmt: skip
-    assert seen | set(NOT_FOUND) == with_formula
+    assert {row.operation for row in ROWS} <= with_formula
+    assert with_formula - {row.operation for row in ROWS if row.ranks > 2} == set(NOT_FOUND)
 
 
 @given(n=st.integers(2, 4096), size=st.integers(1, 2**40))
