@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -60,10 +62,17 @@ def test_what_cannot_be_tried_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
     assert _judged().word == COULD_NOT_RUN
 
 
+def _took(folder: str, write_s: float, read_s: float, *, direct: bool = True, wrong: int = 0) -> dict[str, object]:
+    return {"folder": folder, "bytes": SIZE, "direct": direct, "write_s": write_s, "read_s": read_s, "wrong": wrong}
+
+
+def _held(least: Mapping[str, object], *disks: dict[str, object]) -> Verdict:
+    params = {"folders": [disk["folder"] for disk in disks], "bytes": SIZE, "least_mb_s": least}
+    return judged(BY_NAME["storage"], {0: {"disks": list(disks)}}, Asked(ranks=2, params=params))
+
+
 def _of(least: object, write_s: float, read_s: float, *, direct: bool = True) -> Verdict:
-    disk = {"folder": "/d", "bytes": SIZE, "direct": direct, "write_s": write_s, "read_s": read_s, "wrong": 0}
-    asked = Asked(ranks=2, params={"folders": ["/d"], "bytes": SIZE, "least_mb_s": {"/d": least}})
-    return judged(BY_NAME["storage"], {0: {"disks": [disk]}}, asked)
+    return _held({"/d": least}, _took("/d", write_s, read_s, direct=direct))
 
 
 @given(least=st.integers(1, 10**6), write=st.floats(1e-3, 1e3), read=st.floats(1e-3, 1e3))
@@ -79,6 +88,28 @@ def test_a_disk_slower_than_asked_for_either_way_fails(least: int, write: float,
 def test_a_speed_that_is_none_or_nobody_knows_is_no_pass(least: object) -> None:
     assert _of(least, 0.001, 0.001).word == COULD_NOT_RUN
     assert "page cache" in _of(1, 0.001, 0.001, direct=False).reason
+
+
+@pytest.mark.parametrize("order", tuple(permutations(("/a", "/b", "/c"))))
+def test_each_disk_is_held_to_its_own_least_and_one_without_to_none(order: tuple[str, ...]) -> None:
+    mb_s = {"/a": (100, 200), "/b": (2000, 1000), "/c": (1, 1)}
+    disks = [_took(folder, *(SIZE / 1e6 / speed for speed in mb_s[folder])) for folder in order]
+    least = {folder: {"/a": 99, "/b": 999}[folder] for folder in order if folder != "/c"}
+    assert _held(least, *disks).word == PASSED
+    for folder, asked, said in (
+        ("/a", 101, "writes 100.0 MB/s, reads 200.0 MB/s"),
+        ("/b", 1001, "writes 2000.0 MB/s, reads 1000.0 MB/s"),
+    ):
+        verdict = _held({**least, folder: asked}, *disks)
+        assert verdict.word == FAILED
+        assert f"{folder}: {said}, at least {asked} MB/s" in verdict.reason
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_disk_that_loses_data_is_told_before_one_that_is_slow(order: tuple[int, ...]) -> None:
+    disks = (_took("/slow", 1.0, 1.0), _took("/losing", 1.0, 1.0, wrong=1))
+    verdict = _held({"/slow": 1000, "/losing": 1000}, *(disks[at] for at in order))
+    assert "/losing: 1 of 4 blocks came back wrong" in verdict.reason
 
 
 @pytest.mark.parametrize("least", [{}, {"/disks/data": 500}])

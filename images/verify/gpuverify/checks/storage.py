@@ -140,7 +140,7 @@ def _slow(disk: Mapping[str, Any], params: Mapping[str, Any]) -> Verdict | None:
     write, read = (size / disk[way] / 1e6 for way in ("write_s", "read_s"))
     if min(write, read) >= float(str(least)):
         return None
-    said = f"{folder}: writes {write:.3g} MB/s, reads {read:.3g} MB/s, {asked}"
+    said = f"{folder}: writes {write:.1f} MB/s, reads {read:.1f} MB/s, {asked}"
     return failed(said, "not the class of storage that was ordered, or others are at work on it")
 
 
