@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -84,6 +85,18 @@ def test_an_image_is_where_the_proof_runs(graph_of: Make) -> None:
     assert places[spec["argv"][1]]["writable"] is False
     assert any(plan["log_dir"].startswith(f"{place}/") for place in places)
     assert json.loads(graph_of(experiment()).inputs("verify-cuda")["stdin"])["container"] is None
+
+
+@pytest.mark.parametrize("asked", [{"fast": 900, "slow": 90}, {"slow": 90}, {}])
+def test_the_least_that_a_disk_must_do_goes_with_its_own_folder(graph_of: Make, asked: dict[str, int]) -> None:
+    disks = [{"name": name, "size_gib": 1, "mount": f"/{name}"} for name in ("fast", "plain", "slow")]
+    graph = graph_of(experiment(disks=[{**disk, "least_mb_s": asked.get(str(disk["name"]))} for disk in disks]))
+    plan = json.loads(json.loads(graph.inputs("verify-cuda")["stdin"])["stdin"])
+    (params,) = (row["params"] for row in plan["checks"] if row["name"] == "storage")
+    assert [Path(folder).name for folder in params["folders"]] == ["fast", "plain", "slow"]
+    least = params.get("least_mb_s", {})
+    assert {Path(folder).name: mb_s for folder, mb_s in least.items()} == asked
+    assert least.keys() <= set(params["folders"])
 
 
 def test_verification_has_a_deadline_and_names_what_makes_it_stale(graph_of: Make) -> None:
